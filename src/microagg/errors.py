@@ -1,0 +1,66 @@
+"""What can go wrong, in the user's words.
+
+::
+
+    MicroaggError
+    |-- InputError            the table, the recipe or a parameter cannot be used as it is (CLI exit code 2)
+    |   |-- RecipeError       ... because of a key of the recipe
+    |   |-- TableError        ... because of a column or a file
+    |   `-- ParameterError    ... because of an argument of a function or an estimator
+    `-- GuaranteeError        a promised guarantee does not hold; nothing was written (CLI exit code 1)
+
+Messages name columns, keys and counts, never a record's values.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "GuaranteeError",
+    "InputError",
+    "MicroaggError",
+    "ParameterError",
+    "RecipeError",
+    "TableError",
+    "did_you_mean",
+]
+
+
+class MicroaggError(Exception):
+    """Root of every error that microagg raises on purpose."""
+
+
+class InputError(MicroaggError, ValueError):
+    """The input cannot be used as it is; nothing was computed or written."""
+
+
+class RecipeError(InputError):
+    """A key of the recipe is missing, unknown or has a value that is not allowed."""
+
+
+class TableError(InputError):
+    """A column or a file cannot be used as it is."""
+
+
+class ParameterError(InputError):
+    """An argument is outside its allowed range."""
+
+
+class GuaranteeError(MicroaggError):
+    """A guarantee was counted on the table as it would be written, and does not hold."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` with the nearest known words, or an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("stadardize", ["standardize", "weights"])
+    " Did you mean 'standardize'?"
+    """
+    close = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
+    if not close:
+        return ""
+    return f" Did you mean {' or '.join(repr(match) for match in close)}?"
