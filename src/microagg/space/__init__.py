@@ -1,1 +1,1 @@
-
+"""Stage 2: the matrix in which closeness of records is judged."""

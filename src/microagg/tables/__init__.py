@@ -1,1 +1,1 @@
-
+"""Tables: any dataframe or file in, the same kind out."""

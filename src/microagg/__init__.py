@@ -1,0 +1,69 @@
+"""microagg: publish a table about people or firms without exposing any of them.
+
+A partition is a labelling of the records in which every label occurs at least k times; all that comes before it
+makes the distance, all that comes after it sees only the cells::
+
+    table -> schema -> space -> partition -> aggregate -> release
+             roles     which     cells of     what a      table + statement
+             kinds     distance  >= k         cell says   + manifest
+
+The names below are imported when first used, so that ``import microagg`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+
+if TYPE_CHECKING:
+    from microagg import datasets
+    from microagg.errors import GuaranteeError, InputError, MicroaggError
+    from microagg.partition.mdav import MDAV
+    from microagg.releases.pipeline import release
+    from microagg.releases.recipe import Recipe
+    from microagg.releases.release import Release
+    from microagg.schema.attribute import Attribute
+    from microagg.schema.schema import Schema
+    from microagg.schema.taxonomy import Taxonomy
+
+__all__ = [
+    "MDAV",
+    "Attribute",
+    "GuaranteeError",
+    "InputError",
+    "MicroaggError",
+    "Recipe",
+    "Release",
+    "Schema",
+    "Taxonomy",
+    "__version__",
+    "datasets",
+    "release",
+]
+
+_HOME = {
+    "MDAV": "microagg.partition.mdav",
+    "Attribute": "microagg.schema.attribute",
+    "GuaranteeError": "microagg.errors",
+    "InputError": "microagg.errors",
+    "MicroaggError": "microagg.errors",
+    "Recipe": "microagg.releases.recipe",
+    "Release": "microagg.releases.release",
+    "Schema": "microagg.schema.schema",
+    "Taxonomy": "microagg.schema.taxonomy",
+    "release": "microagg.releases.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("microagg.datasets")
+    if name not in _HOME:
+        raise AttributeError(f"module 'microagg' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,30 @@
+"""Progress of long work: computations report it, a door (the command line) may show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["report", "shown_by"]
+
+Listener = Callable[[str, float], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("microagg_progress", default=None)
+
+
+def report(task: str, share: float) -> None:
+    """Say that `share` (0 to 1) of `task` is done."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(task, share)
+
+
+@contextmanager
+def shown_by(listener: Listener) -> Iterator[None]:
+    """Let `listener` hear of progress inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,0 +1,34 @@
+"""Public reference tables: ``from microagg.datasets import load_census``.
+
+How they are found, fetched and checked is told in :mod:`microagg.tables.datasets`.
+"""
+
+from __future__ import annotations
+
+from microagg.tables.datasets import (
+    Dataset,
+    available,
+    fetch,
+    load_adult,
+    load_breast_cancer,
+    load_census,
+    load_eia,
+    load_heart,
+    load_tarragona,
+    load_water,
+    path_of,
+)
+
+__all__ = [
+    "Dataset",
+    "available",
+    "fetch",
+    "load_adult",
+    "load_breast_cancer",
+    "load_census",
+    "load_eia",
+    "load_heart",
+    "load_tarragona",
+    "load_water",
+    "path_of",
+]

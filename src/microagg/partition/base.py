@@ -1,0 +1,89 @@
+"""What every partitioner shares: validation, the scikit-learn surface, and the contract of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from microagg._validation import Constraint, Integer, check_parameters
+from microagg.errors import ParameterError
+
+__all__ = ["Partitioner", "cells_in_order", "within_cell_sse"]
+
+
+class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the partitioners: a scikit-learn clusterer whose every cell has at least `k` records.
+
+    A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
+    (validation, canonical labels, `sse_`) happens here, once.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_records,)
+        Cell of each record, 0 to ``n_cells_ - 1``.
+    n_cells_ : int
+    sse_ : float
+        Sum of squared distances of the records to the mean of their cell.
+    """
+
+    constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
+
+    k: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Partition the records.
+
+        Parameters
+        ----------
+        X : array or dataframe of shape (n_records, n_attributes)
+            Finite numbers, on scales that can be compared (see :func:`microagg.space.standardize.standardize`).
+        y : ignored
+        """
+        check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
+        X = validate_data(self, X, dtype=np.float64, order="C")
+        n_records = X.shape[0]
+        if n_records < self.k:
+            raise ParameterError(
+                f"k = {self.k} needs at least {self.k} records; got n_samples = {n_records}. Lower k, or add records."
+            )
+        labels = self._cells(X)
+        self.labels_ = cells_in_order(labels)
+        self.n_cells_ = int(self.labels_.max()) + 1
+        self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
+        return self
+
+    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""
+        raise NotImplementedError(f"{type(self).__name__} does not label records")
+
+
+def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Renumber cells by their first record, so that equal partitions have equal labels.
+
+    Examples
+    --------
+    >>> cells_in_order(np.array([7, 7, 2, 7, 2]))
+    array([0, 0, 1, 0, 1])
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    renumbered: npt.NDArray[np.int64] = rank[inverse]
+    return renumbered
+
+
+def within_cell_sse(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], n_cells: int) -> float:
+    """Sum of squared distances of the records to the mean of their cell."""
+    counts = np.bincount(labels, minlength=n_cells)
+    centre = X.mean(axis=0)
+    total = 0.0
+    for column, middle in zip(X.T, centre, strict=True):
+        values = column - middle
+        means = np.bincount(labels, weights=values, minlength=n_cells) / counts
+        total += float(((values - means[labels]) ** 2).sum())
+    return total

@@ -1,0 +1,98 @@
+"""MDAV: maximum distance to average vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._progress import report
+from microagg._validation import Choice, Constraint, Integer
+from microagg.partition.base import Partitioner
+
+__all__ = ["MDAV"]
+
+# About a quarter of a second of distances at a time.
+_DISTANCES_PER_PORTION = 500_000_000
+
+
+class MDAV(Partitioner):
+    """Partition records by maximum distance to the average vector (MDAV-generic).
+
+    While at least 3k records remain: take the record r farthest from their centroid and the record s farthest
+    from r, and make a cell of each with its k - 1 nearest records. At the end, r and its k - 1 nearest form a
+    cell while at least 2k records remain; what is left is the last cell. All cells but the last have exactly k
+    records, the last has k to 2k - 1. The workhorse of the field: good cells, no randomness, nothing to tune.
+
+    Parameters
+    ----------
+    k : int >= 2, default 5
+        Smallest allowed number of records in a cell. Larger values protect more and lose more.
+    variant : {"generic", "2k"}, default "generic"
+        ``"2k"`` follows the listing that later papers print: two cells as long as 2k records remain, and
+        leftovers of fewer than k join the last cell. Both give the same partition.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_records,)
+    n_cells_ : int
+    sse_ : float
+
+    Notes
+    -----
+    Privacy: a table in which all records of a cell share one representative is k-anonymous on the attributes
+    that were replaced. This class forms cells only; :func:`microagg.release` publishes them.
+
+    Exactness: distances are float64 sums of squares in the order of the columns, ties go to the lowest record
+    index, centroids come from compensated sums. The result depends on nothing else.
+
+    Complexity: O(n^2 d / k) time, O(n d) memory.
+
+    Departures: [1]_ does not say how ties are broken. The listing of MDAV in some later papers continues while
+    more than k records remain, which leaves cells of fewer than k records; that is not MDAV and not done here.
+
+    References
+    ----------
+    .. [1] Domingo-Ferrer, J. & Torra, V. (2005). Ordinal, continuous and heterogeneous k-anonymity through
+       microaggregation. Data Mining and Knowledge Discovery 11(2), 195-212. doi:10.1007/s10618-005-0007-5
+
+    Examples
+    --------
+    >>> import microagg
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0], [9.1], [9.2]]
+    >>> microagg.MDAV(k=3).fit(X).labels_
+    array([0, 0, 0, 1, 1, 1, 1, 1])
+    """
+
+    constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2), "variant": Choice(("generic", "2k"))}
+
+    def __init__(self, k: int = 5, variant: Literal["generic", "2k"] = "generic") -> None:
+        self.k = k
+        self.variant = variant
+
+    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        # The smallest number of remaining records from which two cells are formed at once.
+        two_cells_from = 3 * self.k if self.variant == "generic" else 2 * self.k
+        return _mdav(X, int(self.k), two_cells_from)
+
+
+def _mdav(X: npt.NDArray[np.float64], k: int, two_cells_from: int) -> npt.NDArray[np.int64]:
+    """Run the kernel in portions, so that progress is told and an interrupt is heard between them."""
+    from microagg.partition._kernels.mdav import form_cells, sums_of_columns
+
+    n_records, dimension = X.shape
+    points = np.array(X.T, order="C")
+    record_at = np.arange(n_records)
+    place_of = np.arange(n_records)
+    high, low = np.zeros(dimension), np.zeros(dimension)
+    sums_of_columns(X, high, low)
+    labels = np.full(n_records, -1, dtype=np.int64)
+    state = np.array([n_records, 0])
+    portion = max(_DISTANCES_PER_PORTION // dimension, 1)
+    while state[0] > 0:
+        form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
+        # Cells cost as much as records remain, so the work left shrinks with the square of their number.
+        report("forming cells", 1.0 - (state[0] / n_records) ** 2)
+    return labels

@@ -1,0 +1,143 @@
+"""What a column is: its role in disclosure, its kind of scale, and what is publicly known of its values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from microagg.schema.taxonomy import Taxonomy
+
+__all__ = ["Attribute", "Kind", "Representative", "Role"]
+
+
+class Role(StrEnum):
+    """What an attribute means for disclosure."""
+
+    IDENTIFIER = "identifier"
+    QUASI_IDENTIFIER = "quasi_identifier"
+    CONFIDENTIAL = "confidential"
+    NON_CONFIDENTIAL = "non_confidential"
+
+
+class Kind(StrEnum):
+    """The scale an attribute is measured on."""
+
+    NUMERIC = "numeric"
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+
+
+class Representative(StrEnum):
+    """What a cell publishes in place of its records' values."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    MEDOID = "medoid"
+    MODE = "mode"
+    TAXONOMIC = "taxonomic"
+
+    @classmethod
+    def allowed_for(cls, kind: Kind) -> tuple[Representative, ...]:
+        """Those that make sense on a scale."""
+        if kind is Kind.NOMINAL:
+            return (cls.MODE, cls.TAXONOMIC, cls.MEDOID)
+        return (cls.MEAN, cls.MEDIAN, cls.MEDOID)
+
+
+Bound = float | dt.datetime | dt.date
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Attribute(BaseModel):
+    """The declaration of one column.
+
+    Parameters
+    ----------
+    role : {"identifier", "quasi_identifier", "confidential", "non_confidential"}
+        Identifiers are dropped, quasi-identifiers are microaggregated, the others are published as they are.
+    kind : {"numeric", "ordinal", "nominal"}
+        Required of quasi-identifiers.
+    bounds : pair of numbers or dates, optional
+        Publicly known smallest and largest value of a numeric attribute; a value outside is refused.
+    weight : float > 0, default 1
+        How much the attribute counts in the squared distance between records.
+    resolution : float > 0, optional
+        Published numbers are multiples of it (default: 1 for integers, none for floats).
+    categories : list, optional
+        The allowed categories; of an ordinal attribute, in their order.
+    taxonomy : path or ``{child: parent}``, optional
+        Tree of a nominal attribute's categories; distance is then semantic.
+    representative : {"mean", "median", "medoid", "mode", "taxonomic"}, optional
+        Overrides the recipe's choice for this attribute.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    role: Role
+    kind: Kind | None = None
+    bounds: tuple[Bound, Bound] | None = None
+    weight: Positive = 1.0
+    resolution: Positive | None = None
+    categories: tuple[Any, ...] | None = None
+    taxonomy: Taxonomy | None = None
+    representative: Representative | None = None
+
+    @field_validator("taxonomy", mode="before")
+    @classmethod
+    def _read_taxonomy(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return Taxonomy.load(value)
+        return Taxonomy.from_parents(value) if isinstance(value, dict) else value
+
+    @field_validator("bounds")
+    @classmethod
+    def _ordered(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:
+        if value is None:
+            return None
+        low, high = value
+        if isinstance(low, dt.date) is not isinstance(high, dt.date):
+            raise ValueError("bounds must be two numbers or two dates")
+        if isinstance(low, float) and not (math.isfinite(low) and math.isfinite(float(high))):  # type: ignore[arg-type]
+            raise ValueError("bounds must be finite")
+        if not low < high:  # type: ignore[operator]
+            raise ValueError("the lower bound must be below the upper bound")
+        return value
+
+    @field_validator("categories")
+    @classmethod
+    def _distinct(cls, value: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        if value is not None and len(set(value)) < len(value):
+            raise ValueError("categories must differ from each other")
+        if value is not None and not value:
+            raise ValueError("categories must not be empty")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Attribute:
+        if self.role is Role.QUASI_IDENTIFIER and self.kind is None:
+            kinds = ", ".join(repr(str(kind)) for kind in Kind)
+            raise ValueError(f"a quasi_identifier needs a kind: one of {kinds}")
+        meant_for = {
+            "bounds": (Kind.NUMERIC,),
+            "resolution": (Kind.NUMERIC,),
+            "categories": (Kind.ORDINAL, Kind.NOMINAL),
+            "taxonomy": (Kind.NOMINAL,),
+        }
+        for key, kinds_allowed in meant_for.items():
+            if getattr(self, key) is not None and self.kind not in kinds_allowed:
+                raise ValueError(f"{key} is for attributes of kind {' or '.join(kinds_allowed)}")
+        if self.representative is not None and self.kind is not None:
+            allowed = Representative.allowed_for(self.kind)
+            if self.representative not in allowed:
+                choices = ", ".join(repr(str(choice)) for choice in allowed)
+                raise ValueError(f"representative of a {self.kind} attribute must be one of {choices}")
+        if self.representative is Representative.TAXONOMIC and self.taxonomy is None:
+            raise ValueError("representative = 'taxonomic' needs a taxonomy")
+        if self.taxonomy is not None and self.categories is not None and self.taxonomy.absent(self.categories):
+            count = len(self.taxonomy.absent(self.categories))
+            raise ValueError(f"{count} of the declared categories are not in the taxonomy")
+        return self

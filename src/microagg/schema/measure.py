@@ -1,0 +1,155 @@
+"""From a column and its declaration to numbers and codes that can be compared, with every refusal on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import TableError
+from microagg.schema.attribute import Attribute, Kind
+from microagg.tables.frames import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Measured", "measure"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A column on its scale.
+
+    Attributes
+    ----------
+    values : ndarray of float64
+        Numbers of a numeric attribute; ranks 0, 1, ... of an ordinal one; codes of a nominal one. NaN is missing.
+    labels : tuple
+        What the ranks or codes stand for; empty for numeric attributes.
+    bounds : pair of float or None
+        Declared bounds on the scale of `values`; of an ordinal attribute its first and last rank.
+    """
+
+    column: Column
+    attribute: Attribute
+    values: npt.NDArray[np.float64]
+    labels: tuple[Any, ...] = ()
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def kind(self) -> Kind:
+        assert self.attribute.kind is not None
+        return self.attribute.kind
+
+    @property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        return np.isnan(self.values)
+
+    @property
+    def resolution(self) -> float | None:
+        """Published numbers are multiples of this; None leaves them as computed."""
+        return self.attribute.resolution or self.column.resolution
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Measured:
+        """The same attribute of some of the records."""
+        import pyarrow as pa
+
+        column = Column(self.name, self.column.array.take(pa.array(rows)), self.column.ordered_categories)
+        return replace(self, column=column, values=self.values[rows])
+
+    def published(self, values: npt.NDArray[np.float64]) -> pa.Array:
+        """An array of the column's own type that says `values` (of this scale; NaN is missing)."""
+        import pyarrow as pa
+
+        if self.kind is Kind.NUMERIC:
+            return self.column.array_of(values)
+        present = np.flatnonzero(~self.missing)
+        record_with = np.zeros(len(self.labels), dtype=np.int64)
+        record_with[self.values[present].astype(np.int64)] = present
+        missing = np.isnan(values)
+        rows = record_with[np.where(missing, 0, values).astype(np.int64)]
+        return self.column.array.take(pa.array(rows, mask=missing))
+
+
+def measure(column: Column, attribute: Attribute) -> Measured:
+    """Put a column on the scale its declaration names.
+
+    Raises
+    ------
+    TableError
+        Text or non-finite values in a numeric attribute, values outside its bounds, categories that were not
+        declared or are not in the taxonomy, an ordinal attribute without an order. Counts are named, values never.
+    """
+    if attribute.kind is Kind.NUMERIC:
+        return _measure_numeric(column, attribute)
+    if attribute.kind is Kind.ORDINAL:
+        return _measure_ordinal(column, attribute)
+    return _measure_nominal(column, attribute)
+
+
+def _measure_numeric(column: Column, attribute: Attribute) -> Measured:
+    values = column.numbers()
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise TableError(f"column {column.name!r} holds {infinite} infinite values; a distance needs finite ones")
+    bounds = None
+    if attribute.bounds is not None:
+        low, high = (column.number_of(bound) for bound in attribute.bounds)
+        outside = int(((values < low) | (values > high)).sum())
+        if outside:
+            raise TableError(f"column {column.name!r} has {outside} values outside its declared bounds")
+        bounds = (low, high)
+    return Measured(column, attribute, values, bounds=bounds)
+
+
+def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
+    codes, found = column.encoded
+    order = attribute.categories or column.ordered_categories
+    if order is None and (column.is_text or column.is_boolean):
+        raise TableError(
+            f"column {column.name!r} is ordinal, but the order of its {len(found)} categories is not known. "
+            "Add to its declaration: categories = [first, ..., last]"
+        )
+    labels = tuple(found) if order is None else tuple(order)
+    values = _ranks(column, codes, found, labels)
+    return Measured(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
+
+
+def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
+    codes, found = column.encoded
+    labels = tuple(found) if attribute.categories is None else tuple(attribute.categories)
+    if attribute.taxonomy is not None:
+        absent = attribute.taxonomy.absent(found)
+        if absent:
+            raise TableError(f"column {column.name!r} has {len(absent)} categories that are not in its taxonomy")
+    return Measured(column, attribute, _ranks(column, codes, found, labels), labels)
+
+
+def _ranks(
+    column: Column, codes: npt.NDArray[np.int64], found: Sequence[Any], labels: Sequence[Any]
+) -> npt.NDArray[np.float64]:
+    """Place of each record's category in `labels`; NaN where missing."""
+    place = {_comparable(label): rank for rank, label in enumerate(labels)}
+    places = np.array([place.get(_comparable(label), -1) for label in found] + [-1], dtype=np.float64)
+    undeclared = int((places[:-1] < 0).sum())
+    if undeclared:
+        raise TableError(f"column {column.name!r} has {undeclared} categories that are not among the declared ones")
+    ranks = places[codes]
+    ranks[codes < 0] = np.nan
+    return ranks
+
+
+def _comparable(label: Any) -> Any:
+    """Let a declared 3 match a stored 3, 3.0 or "3": files differ in how they type a code."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)

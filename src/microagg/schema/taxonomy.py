@@ -1,0 +1,180 @@
+"""Taxonomies: trees of categories, and the semantic distance between two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import RecipeError
+
+__all__ = ["Taxonomy"]
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A tree of categories, told as each node's parent.
+
+    Read one with :meth:`load` (an indented outline in a ``.txt`` file, or nested objects in a ``.json`` file) or
+    build one with :meth:`from_parents`. The categories of an attribute may be any nodes, usually the leaves.
+
+    Parameters
+    ----------
+    parents : mapping of str to str
+        Parent of every node but the root.
+
+    Examples
+    --------
+    >>> tree = Taxonomy.from_outline("Work\\n  Office\\n    Clerk\\n    Manager\\n  Farm\\n    Farmer")
+    >>> tree.root, tree.leaves
+    ('Work', ('Clerk', 'Manager', 'Farmer'))
+    >>> float(tree.distances(["Clerk", "Manager", "Farmer"])[0].round(3)[1])
+    0.585
+    """
+
+    parents: Mapping[str, str]
+    root: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        roots = list(dict.fromkeys(parent for parent in self.parents.values() if parent not in self.parents))
+        if len(roots) > 1:
+            raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_named(roots)}")
+        if not roots:
+            raise RecipeError("a taxonomy has one root; this one has none: every node has a parent (a cycle)")
+        object.__setattr__(self, "root", roots[0])
+        self._refuse_cycles()
+
+    def _refuse_cycles(self) -> None:
+        reaches_root = {self.root}
+        for node in self.parents:
+            path = []
+            while node not in reaches_root:
+                if node in path:
+                    raise RecipeError(f"the taxonomy has a cycle through {_named(path[path.index(node) :])}")
+                path.append(node)
+                node = self.parents[node]
+            reaches_root.update(path)
+
+    @classmethod
+    def from_parents(cls, parents: Mapping[str, str]) -> Taxonomy:
+        """Build a tree from ``{child: parent}``."""
+        return cls(dict(parents))
+
+    @classmethod
+    def flat(cls, labels: Sequence[str], *, root: str = "any") -> Taxonomy:
+        """A list of categories as a tree of depth one."""
+        return cls({label: root for label in labels})
+
+    @classmethod
+    def from_outline(cls, text: str) -> Taxonomy:
+        """Build a tree from an outline: one node a line, children indented deeper than their parent."""
+        parents: dict[str, str] = {}
+        above: list[tuple[int, str]] = []
+        seen: set[str] = set()
+        for number, line in enumerate(text.expandtabs(4).splitlines(), start=1):
+            label = line.strip()
+            if not label or label.startswith("#"):
+                continue
+            indent = len(line) - len(line.lstrip())
+            while above and above[-1][0] >= indent:
+                above.pop()
+            if label in seen:
+                raise RecipeError(f"line {number} of the taxonomy names {label!r} a second time")
+            if not above and seen:
+                raise RecipeError(f"line {number} of the taxonomy starts a second root, {label!r}; indent it")
+            if above:
+                parents[label] = above[-1][1]
+            seen.add(label)
+            above.append((indent, label))
+        if not parents:
+            raise RecipeError("the taxonomy has no categories: write the root, then its children, indented")
+        return cls(parents)
+
+    @classmethod
+    def from_nested(cls, tree: Any) -> Taxonomy:
+        """Build a tree from nested objects, ``{"root": {"branch": ["leaf", "leaf"]}}``."""
+        parents: dict[str, str] = {}
+
+        def hang(children: Any, parent: str) -> None:
+            items = children.items() if isinstance(children, Mapping) else [(child, None) for child in children or ()]
+            for child, below in items:
+                if not isinstance(child, str):
+                    raise RecipeError("categories of a taxonomy must be text")
+                if child in parents:
+                    raise RecipeError(f"the taxonomy names {child!r} a second time")
+                parents[child] = parent
+                hang(below, child)
+
+        if not isinstance(tree, Mapping) or len(tree) != 1:
+            raise RecipeError('a taxonomy file in JSON holds one root: {"root": {"branch": ["leaf", ...]}}')
+        ((root, children),) = tree.items()
+        hang(children, root)
+        return cls(parents)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Taxonomy:
+        """Read a taxonomy from an outline (``.txt``) or nested JSON (``.json``) file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            return cls.from_nested(json.loads(text)) if path.suffix.lower() == ".json" else cls.from_outline(text)
+        except FileNotFoundError:
+            raise RecipeError(f"no taxonomy file named {path.name!r}") from None
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            raise RecipeError(f"the taxonomy file {path.name!r} is not UTF-8 text of its format") from None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Every node, the root first."""
+        return (self.root, *self.parents)
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """Nodes without children, in the order they were given."""
+        inner = set(self.parents.values())
+        return tuple(node for node in self.parents if node not in inner)
+
+    def ancestors(self, label: str) -> tuple[str, ...]:
+        """The path from `label` to the root, both included."""
+        path = [label]
+        while path[-1] != self.root:
+            path.append(self.parents[path[-1]])
+        return tuple(path)
+
+    def absent(self, labels: Sequence[Any]) -> list[Any]:
+        """Those of `labels` that are no node of the tree."""
+        nodes = set(self.nodes)
+        return [label for label in labels if str(label) not in nodes]
+
+    def distances(self, labels: Sequence[Any]) -> npt.NDArray[np.float64]:
+        """Semantic distance between every two of `labels`, in [0, 1).
+
+        With A and B the two paths to the root, ``log2(1 + |A xor B| / |A or B|)``: the share of ancestors that
+        two categories do not have in common, on a logarithmic scale.
+
+        References
+        ----------
+        .. [1] Sanchez, D., Batet, M., Isern, D. & Valls, A. (2012). Ontology-based semantic similarity: a new
+           feature-based approach. Expert Systems with Applications 39(9), 7718-7728.
+        """
+        paths = [self.ancestors(str(label)) for label in labels]
+        position = {node: column for column, node in enumerate(self.nodes)}
+        member = np.zeros((len(labels), len(position)))
+        for row, path in enumerate(paths):
+            member[row, [position[node] for node in path]] = 1.0
+        common = member @ member.T
+        size = member.sum(axis=1)
+        either = size[:, None] + size[None, :] - common
+        distances: npt.NDArray[np.float64] = np.log2(1.0 + (either - common) / either)
+        return distances
+
+
+def _named(labels: Sequence[str], limit: int = 5) -> str:
+    shown = ", ".join(repr(label) for label in labels[:limit])
+    return shown + (f" and {len(labels) - limit} more" if len(labels) > limit else "")

@@ -1,0 +1,108 @@
+"""One matrix from attributes of mixed kinds: squared Euclidean distance in it is the distance between records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.schema.attribute import Kind
+from microagg.schema.measure import Measured
+from microagg.space.standardize import Standardize, standardize
+
+__all__ = ["Space", "mixed_space"]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Records as points.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_records, n_coordinates)
+        C-contiguous float64 without missing values.
+    attributes : tuple of str
+        For each coordinate, the attribute it comes from.
+    """
+
+    matrix: npt.NDArray[np.float64]
+    attributes: tuple[str, ...]
+
+
+def mixed_space(measured: Sequence[Measured], how: Standardize | str = Standardize.ZSCORE) -> Space:
+    """Put records into one Euclidean space.
+
+    Each attribute adds its own term, times its weight, to the squared distance of two records:
+
+    - numeric: the squared difference of the standardised values;
+    - ordinal: the same of the standardised ranks;
+    - nominal: 0 if equal, 1 if not; or, with a taxonomy, their semantic distance;
+    - where some values are missing: 1 if just one of the two is missing, and no other term.
+
+    Parameters
+    ----------
+    measured : sequence of Measured
+        The attributes to use, of equal length.
+    how : {"zscore", "minmax", "bounds", "none"}
+        How numbers and ranks are standardised.
+
+    Notes
+    -----
+    The semantic distance is ``log2(1 + J)`` with J the Jaccard distance between two sets of ancestors. J is of
+    negative type and ``log(1 + t)`` is a Bernstein function, so their composition is of negative type too
+    (Schoenberg): there are points whose *squared* distances are exactly the semantic distances.
+    """
+    blocks: list[npt.NDArray[np.float64]] = []
+    names: list[str] = []
+    for attribute in measured:
+        block = _coordinates(attribute, how) * np.sqrt(attribute.attribute.weight)
+        blocks.append(block)
+        names.extend([attribute.name] * block.shape[1])
+    matrix = np.ascontiguousarray(np.hstack(blocks)) if blocks else np.empty((0, 0))
+    return Space(matrix, tuple(names))
+
+
+def _coordinates(measured: Measured, how: Standardize | str) -> npt.NDArray[np.float64]:
+    missing = measured.missing
+    if measured.kind is Kind.NOMINAL:
+        corners = _category_points(measured)
+        codes = np.where(missing, 0, measured.values).astype(np.int64)
+        points = corners[codes] if len(corners) else np.zeros((len(codes), 0))
+    else:
+        points = standardize(measured.values, how, bounds=measured.bounds, name=measured.name)[:, None]
+    if not missing.any():
+        return points
+    # A missing value sits at the centre of the present ones, so that only the indicator tells it apart
+    # from them on average; within a group of equal missing pattern both are constant and vanish.
+    centre = points[~missing].mean(axis=0) if (~missing).any() else np.zeros(points.shape[1])
+    points[missing] = centre
+    return np.hstack([points, missing[:, None].astype(np.float64)])
+
+
+def _category_points(measured: Measured) -> npt.NDArray[np.float64]:
+    """A point for each category, so that squared distances between them are those wanted."""
+    n_categories = len(measured.labels)
+    taxonomy = measured.attribute.taxonomy
+    if taxonomy is None:
+        # Two categories need one coordinate, and C of them the corners of a simplex with edges of length 1.
+        return np.array([[0.0], [1.0]])[:n_categories] if n_categories <= 2 else np.eye(n_categories) / np.sqrt(2.0)
+    return points_at_squared_distances(taxonomy.distances(measured.labels))
+
+
+def points_at_squared_distances(squared: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Points whose squared Euclidean distances are `squared` (classical scaling).
+
+    Examples
+    --------
+    >>> points = points_at_squared_distances(np.array([[0.0, 4.0], [4.0, 0.0]]))
+    >>> float(round(((points[0] - points[1]) ** 2).sum(), 12))
+    4.0
+    """
+    centred = squared - squared.mean(axis=0)
+    gram = -0.5 * (centred - centred.mean(axis=1)[:, None])
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    keep = eigenvalues > 1e-12 * max(eigenvalues.max(initial=0.0), 1e-300)
+    points: npt.NDArray[np.float64] = vectors[:, keep] * np.sqrt(eigenvalues[keep])
+    return points

@@ -1,0 +1,67 @@
+"""Make attributes of different units comparable: z-scores, min-max, declared bounds, or nothing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import TableError
+
+__all__ = ["Standardize", "standardize"]
+
+
+class Standardize(StrEnum):
+    """How numbers and ranks are scaled before distances are taken."""
+
+    ZSCORE = "zscore"
+    MINMAX = "minmax"
+    BOUNDS = "bounds"
+    NONE = "none"
+
+
+def standardize(
+    values: npt.NDArray[np.float64],
+    how: Standardize | str,
+    *,
+    bounds: tuple[float, float] | None = None,
+    name: str = "values",
+) -> npt.NDArray[np.float64]:
+    """Scale one attribute; NaN stays NaN, a constant attribute becomes 0.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_records,)
+    how : {"zscore", "minmax", "bounds", "none"}
+        ``zscore`` subtracts the mean and divides by the population standard deviation, ``minmax`` maps the
+        observed range to [0, 1], ``bounds`` the declared one, ``none`` leaves the values.
+    bounds : pair of float, optional
+        Required by ``how="bounds"``.
+    name : str
+        The attribute's name, for the error.
+
+    Examples
+    --------
+    >>> standardize(np.array([1.0, 2.0, 3.0]), "minmax")
+    array([0. , 0.5, 1. ])
+    """
+    how = Standardize(how)
+    present = values[~np.isnan(values)]
+    if how is Standardize.NONE or not present.size:
+        return values.copy()
+    if how is Standardize.BOUNDS:
+        if bounds is None:
+            raise TableError(f"standardize = 'bounds' needs bounds of column {name!r}. Add: bounds = [low, high]")
+        origin, unit = bounds[0], bounds[1] - bounds[0]
+    elif present.min() == present.max():
+        return values - present[0]
+    elif how is Standardize.MINMAX:
+        origin, unit = present.min(), np.ptp(present)
+    else:
+        # The mean of centred values is taken off again: what remains of it after one pass is rounding
+        # error, which matters for values like 1e9 + small.
+        origin = present.mean()
+        origin = origin + (present - origin).mean()
+        unit = np.sqrt(np.mean((present - origin) ** 2))
+    return (values - origin) / unit

@@ -1,0 +1,415 @@
+"""Any dataframe in, the same kind out.
+
+Inside microagg a table is Arrow columns; :class:`Frame` remembers which library and which dtypes they
+came from and gives the same back. A pandas index plays no part: records are known by position only.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import TableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Column", "Frame", "columns_phrase"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Above this a float64 cannot hold every integer, so such columns are counted from their smallest value.
+_EXACT_INTEGERS = 2**52
+
+
+def columns_phrase(names: Sequence[str], *, limit: int = 12) -> str:
+    """Name columns in a sentence: ``columns 'a', 'b'``, cut after `limit` names.
+
+    Examples
+    --------
+    >>> columns_phrase(["age"])
+    "column 'age'"
+    >>> columns_phrase(["a", "b", "c"], limit=2)
+    "columns 'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:limit])
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute of a table: its Arrow values, and the order of its categories where the dtype has one."""
+
+    name: str
+    array: pa.Array
+    ordered_categories: tuple[Any, ...] | None = None
+
+    @cached_property
+    def values(self) -> pa.Array:
+        """The values with any dictionary encoding undone."""
+        import pyarrow as pa
+
+        return self.array.dictionary_decode() if pa.types.is_dictionary(self.array.type) else self.array
+
+    @cached_property
+    def missing(self) -> BoolArray:
+        """True where the value is null or NaN."""
+        import pyarrow.compute as pc
+
+        mask: BoolArray = pc.is_null(self.values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        return mask
+
+    @property
+    def is_boolean(self) -> bool:
+        import pyarrow.types as types
+
+        return bool(types.is_boolean(self.values.type))
+
+    @property
+    def is_text(self) -> bool:
+        import pyarrow.types as types
+
+        t = self.values.type
+        return bool(types.is_string(t) or types.is_large_string(t) or types.is_string_view(t))
+
+    @property
+    def is_temporal(self) -> bool:
+        import pyarrow.types as types
+
+        return bool(types.is_temporal(self.values.type))
+
+    @property
+    def is_integer(self) -> bool:
+        import pyarrow.types as types
+
+        return bool(types.is_integer(self.values.type))
+
+    @property
+    def is_number(self) -> bool:
+        """True for integers, floats and decimals; not for booleans, text or dates."""
+        import pyarrow.types as types
+
+        t = self.values.type
+        return bool(types.is_integer(t) or types.is_floating(t) or types.is_decimal(t))
+
+    @cached_property
+    def _integers(self) -> IntArray | None:
+        """Integer and temporal values as int64 with missing as 0; None for other types."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        t = self.values.type
+        if not (self.is_integer or self.is_temporal):
+            return None
+        array = self.values
+        if pa.types.is_uint64(t):
+            if len(array) and (pc.max(array).as_py() or 0) > np.iinfo(np.int64).max:
+                raise TableError(f"column {self.name!r} holds integers beyond the range of 64-bit signed integers")
+        elif pa.types.is_date32(t) or pa.types.is_time32(t):
+            array = array.cast(pa.int32())
+        integers: IntArray = pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        return integers
+
+    @cached_property
+    def origin(self) -> int:
+        """What :meth:`numbers` counts from: 0, or the smallest value of dates and of very large integers."""
+        integers = self._integers
+        if integers is None or self.missing.all():
+            return 0
+        present = integers[~self.missing]
+        low, high = int(present.min()), int(present.max())
+        return low if self.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
+
+    @property
+    def resolution(self) -> float | None:
+        """The step between neighbouring values that the dtype (or, for times, the data) has; None for floats."""
+        import pyarrow as pa
+
+        t = self.values.type
+        if self.is_integer:
+            return 1.0
+        if pa.types.is_decimal(t):
+            return float(10.0**-t.scale)
+        if self.is_temporal:
+            return self._temporal_step()
+        return None
+
+    def _temporal_step(self) -> float:
+        """The coarsest of day, hour, minute, second ... in which all times of the column are whole."""
+        import pyarrow as pa
+
+        t = self.values.type
+        if pa.types.is_date32(t):
+            return 1.0
+        per_second = 1000 if pa.types.is_date64(t) else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[t.unit]
+        assert self._integers is not None
+        present = self._integers[~self.missing]
+        for seconds in (86_400, 3_600, 60, 1):
+            step = seconds * per_second
+            if not (present % step).any():
+                return float(step)
+        return 1.0
+
+    def numbers(self) -> FloatArray:
+        """The values as float64, missing as NaN, counted from :attr:`origin`.
+
+        Raises
+        ------
+        TableError
+            If the column holds text, booleans or nested values; the message has counts, not values.
+        """
+        import pyarrow as pa
+
+        integers = self._integers
+        if integers is not None:
+            numbers = (integers - self.origin).astype(np.float64)
+            numbers[self.missing] = np.nan
+            return numbers
+        if self.is_number:
+            return np.array(self.values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        if pa.types.is_null(self.values.type):
+            return np.full(len(self.values), np.nan)
+        if self.is_text:
+            bad, present = _count_not_numbers(self.values), int((~self.missing).sum())
+            raise TableError(
+                f"column {self.name!r} is declared numeric but holds text: {bad} of {present} values are not numbers"
+            )
+        raise TableError(f"column {self.name!r} is declared numeric but holds {self.values.type} values")
+
+    def number_of(self, value: float | dt.date | dt.datetime) -> float:
+        """Where a declared bound lies on the scale of :meth:`numbers`."""
+        import pyarrow as pa
+
+        if not self.is_temporal:
+            if isinstance(value, dt.date):
+                raise TableError(f"column {self.name!r} is not a date: its bounds must be numbers")
+            return float(value) - self.origin
+        if not isinstance(value, dt.date):
+            raise TableError(f"column {self.name!r} holds dates or times: its bounds must be dates")
+        t = self.values.type
+        if isinstance(value, dt.datetime) and pa.types.is_date(t):
+            value = value.date()
+        storage = pa.int32() if pa.types.is_date32(t) else pa.int64()
+        naive = pa.timestamp(t.unit) if pa.types.is_timestamp(t) else t
+        scalar = pa.array([value]).cast(naive).cast(storage)[0].as_py()
+        return float(scalar - self.origin)
+
+    def array_of(self, numbers: FloatArray) -> pa.Array:
+        """The inverse of :meth:`numbers`: an array of this column's type, NaN as missing."""
+        import pyarrow as pa
+
+        missing = np.isnan(numbers)
+        t = self.values.type
+        if self._integers is None:
+            return pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
+        integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + self.origin
+        array = pa.array(integers, mask=missing, type=pa.int64())
+        if pa.types.is_date32(t) or pa.types.is_time32(t):
+            array = array.cast(pa.int32())
+        return array.cast(t)
+
+    @cached_property
+    def encoded(self) -> tuple[IntArray, tuple[Any, ...]]:
+        """Codes (-1 where missing) and the sorted distinct values they stand for."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        values = self.values
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pa.array(self.missing), pa.scalar(None, values.type), values)
+        try:
+            dictionary = pc.dictionary_encode(values)
+            order = pc.sort_indices(dictionary.dictionary).to_numpy()
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            raise TableError(
+                f"column {self.name!r} holds {values.type} values, which cannot be compared as categories"
+            ) from None
+        rank = np.empty(len(order) + 1, dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        rank[-1] = -1
+        codes = rank[pc.fill_null(dictionary.indices, -1).to_numpy(zero_copy_only=False)]
+        return codes, tuple(dictionary.dictionary.take(pa.array(order)).to_pylist())
+
+
+def _count_not_numbers(text: pa.Array) -> int:
+    import pyarrow.compute as pc
+
+    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    return int(pc.sum(pc.invert(pc.match_substring_regex(text, number))).as_py() or 0)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table of pandas, polars or pyarrow, seen as Arrow columns.
+
+    Build one with :meth:`wrap`; :attr:`native` gives a table of the library it came from.
+    """
+
+    table: pa.Table
+    library: str
+    dtypes: Mapping[str, Any]
+
+    @classmethod
+    def wrap(cls, native: Any) -> Frame:
+        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through)."""
+        if isinstance(native, Frame):
+            return native
+        import narwhals as nw
+        import pyarrow as pa
+
+        library = type(native).__module__.partition(".")[0]
+        if library == "polars" and type(native).__name__ == "LazyFrame":
+            raise TableError("a polars LazyFrame has no records yet: call .collect() first")
+        if library not in ("pandas", "polars", "pyarrow"):
+            raise TableError(
+                f"expected a pandas, polars or pyarrow table, got {type(native).__module__}.{type(native).__name__}"
+            )
+        _check_names(list(native.columns if library != "pyarrow" else native.column_names))
+        frame = nw.from_native(native, eager_only=True)
+        columns, fields, dtypes = [], [], {}
+        for name in frame.columns:
+            series = frame.get_column(name)
+            try:
+                array = series.to_arrow()
+            except (pa.ArrowException, TypeError, ValueError, OverflowError):
+                raise TableError(
+                    f"column {name!r} mixes types or holds objects that are not numbers, text, dates or categories"
+                ) from None
+            if isinstance(array, pa.ChunkedArray):
+                array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+            if isinstance(array, pa.ChunkedArray):  # older pyarrow gives a chunked array back
+                array = pa.concat_arrays(array.chunks)
+            columns.append(array)
+            fields.append(native.schema.field(name) if library == "pyarrow" else pa.field(name, array.type))
+            dtypes[name] = native[name].dtype if library != "pyarrow" else array.type
+        table = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
+        return cls(table, library, dtypes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.table.column_names)
+
+    @property
+    def n_records(self) -> int:
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> Column:
+        """The column called `name`."""
+        import pyarrow as pa
+
+        chunked = self.table.column(name)
+        array = chunked.chunk(0) if chunked.num_chunks == 1 else pa.concat_arrays(chunked.chunks or [_empty(chunked)])
+        return Column(name, array, self._ordered_categories(name, array))
+
+    def _ordered_categories(self, name: str, array: pa.Array) -> tuple[Any, ...] | None:
+        import pyarrow as pa
+
+        if self.library == "polars" and type(self.dtypes[name]).__name__ == "Enum":
+            return tuple(self.dtypes[name].categories.to_list())
+        if pa.types.is_dictionary(array.type) and array.type.ordered:
+            return tuple(array.dictionary.to_pylist())
+        return None
+
+    def select(self, names: Sequence[str]) -> Frame:
+        """Only the named columns, in the order given."""
+        return Frame(self.table.select(list(names)), self.library, {name: self.dtypes[name] for name in names})
+
+    def take(self, rows: IntArray) -> Frame:
+        """The records at `rows`, in that order."""
+        return Frame(self.table.take(rows), self.library, self.dtypes)
+
+    def with_arrays(self, arrays: Mapping[str, pa.Array]) -> Frame:
+        """Replace whole columns by arrays of the same type."""
+        table = self.table
+        for name, array in arrays.items():
+            position = table.column_names.index(name)
+            table = table.set_column(position, table.schema.field(position).with_type(array.type), array)
+        return Frame(table, self.library, self.dtypes)
+
+    def without_unused_categories(self) -> Frame:
+        """Drop categories that no record has: a list of unused ones would still tell who was there."""
+        import pyarrow as pa
+
+        used = {}
+        for field in self.table.schema:
+            if pa.types.is_dictionary(field.type):
+                column = self.column(field.name)
+                used[field.name] = _only_used(column.array)
+        return self.with_arrays(used)
+
+    @property
+    def native(self) -> Any:
+        """A table of the library this frame came from, with its dtypes; a pandas index starts at 0."""
+        if self.library == "pyarrow":
+            return self.table
+        if self.library == "polars":
+            import polars as pl
+
+            series = [pl.Series(n, pl.from_arrow(self.table.column(n))).cast(self.dtypes[n]) for n in self.names]
+            return pl.DataFrame(series)
+        import pandas as pd
+
+        columns = {n: _pandas_series(self.column(n).array, self.dtypes[n]) for n in self.names}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_records), columns=pd.Index(list(self.names)))
+
+
+def _check_names(names: list[Any]) -> None:
+    odd = sum(not isinstance(name, str) for name in names)
+    if odd:
+        raise TableError(f"column names must be text: {odd} of {len(names)} are not")
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise TableError(f"{columns_phrase(twice)}: the table has more than one column of that name")
+
+
+def _empty(chunked: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([], type=chunked.type)
+
+
+def _only_used(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Re-encode with the dictionary cut to the values in use, in their old order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    used = np.unique(array.indices.drop_null().to_numpy(zero_copy_only=False))
+    if len(used) == len(array.dictionary):
+        return array
+    renumber = np.zeros(len(array.dictionary) + 1, dtype=np.int64)
+    renumber[used] = np.arange(len(used))
+    missing = pc.is_null(array.indices).to_numpy(zero_copy_only=False)
+    indices = renumber[pc.fill_null(array.indices, 0).to_numpy(zero_copy_only=False)]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, mask=missing).cast(array.type.index_type),
+        array.dictionary.take(pa.array(used)),
+        ordered=array.type.ordered,
+    )
+
+
+def _pandas_series(array: pa.Array, dtype: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        used = pd.Index(array.dictionary.to_pandas()).astype(dtype.categories.dtype)
+        return pd.Series(pd.Categorical.from_codes(codes, categories=used, ordered=dtype.ordered))
+    if pd.api.types.is_extension_array_dtype(dtype) and hasattr(dtype, "__from_arrow__"):
+        return pd.Series(dtype.__from_arrow__(pa.chunked_array([array])), dtype=dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufb" and not array.null_count:
+        return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
+    if dtype == np.dtype(object):
+        return pd.Series(array.to_pylist(), dtype=object)
+    return pd.Series(array.to_pandas()).astype(dtype)
