@@ -1,1 +1,1 @@
-
+"""Stage 4: what a cell says in place of its records."""

@@ -71,7 +71,7 @@ def import_optional(module: str, install: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise TableError(
-            f"This table needs the package {module}, which is not installed here. "
+            f"This needs the package {module}, which is not installed here. "
             f'Install it with: pip install "{install}"'
         ) from error
 

@@ -310,15 +310,11 @@ def _load(name: str, kind: Kind) -> Any:
             f"The 'kind' of a table must be one of {', '.join(get_args(Kind))}. Got {kind!r} instead."
             f"{did_you_mean(str(kind), get_args(Kind))}"
         )
-    if kind != "pyarrow":
-        import_optional(kind, kind)
-    source = _source(name)
-    table = _read(path_of(name), source)
-    if kind == "pandas":
-        return _as_pandas(table)
+    library = import_optional(kind, kind)
+    table = _read(path_of(name), _source(name))
     if kind == "polars":
-        return import_optional("polars", "polars").from_arrow(table)
-    return table
+        return library.from_arrow(table)
+    return _as_pandas(table) if kind == "pandas" else table
 
 
 def _read(path: Path, source: Source) -> Any:

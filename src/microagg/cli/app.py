@@ -1,0 +1,51 @@
+"""The ``microagg`` command. Each command's file is imported here; what it needs, when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from microagg._version import __version__
+from microagg.cli.check import check
+from microagg.cli.datasets import datasets
+from microagg.cli.demo import demo
+from microagg.cli.init import init
+from microagg.cli.methods import methods
+from microagg.cli.release import release
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="microagg",
+    help="Publish a table about people or firms without exposing any of them.",
+    no_args_is_help=True,
+    add_completion=False,
+    # A pretty traceback prints local variables, which hold records.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish a table about people or firms without exposing any of them."""
+
+
+for command in (init, release, check, methods, datasets, demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

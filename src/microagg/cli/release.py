@@ -1,0 +1,72 @@
+"""``microagg release``: from a file and a recipe to a verified release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
+
+__all__ = ["release"]
+
+
+@explains_errors
+def release(
+    data: Annotated[Path, typer.Argument(help="The table to protect.")],
+    recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (see 'microagg init').")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; must not exist.")],
+    k: Annotated[int | None, typer.Option(help="Overrides the recipe's k.")] = None,
+    method: Annotated[str | None, typer.Option(help="Overrides the recipe's method.")] = None,
+    standardize: Annotated[str | None, typer.Option(help="Overrides space.standardize.")] = None,
+    missing: Annotated[str | None, typer.Option(help="Overrides missing.policy.")] = None,
+    order: Annotated[str | None, typer.Option(help="Overrides output.order: shuffled or kept.")] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv, csv.gz, parquet, feather, sav or dta; default: the input's.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Make a release: table, statement and manifest, with the guarantee recounted on the written file."""
+    from microagg.releases.pipeline import release as make_release
+    from microagg.releases.recipe import Recipe
+    from microagg.releases.release import receipt_path
+    from microagg.releases.storage import refuse_existing
+    from microagg.tables.read import format_of
+    from microagg.tables.write import WRITABLE
+
+    refuse_existing(output, overwrite)
+    overrides: dict[str, Any] = {
+        "k": k,
+        "method": method,
+        "space.standardize": standardize,
+        "missing.policy": missing,
+        "output.order": order,
+    }
+    chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
+    source_format = format_of(data)
+    target_format = file_format or (source_format if source_format in WRITABLE else "csv")
+    with shows_progress():
+        made = make_release(read_for(data, chosen), chosen, seed=seed, source=data)
+        folder = made.save(output, format=target_format, overwrite=overwrite)
+    count = made.statement.recount
+    if as_json:
+        print_json(
+            {
+                "folder": str(output),
+                "files": sorted(file.name for file in folder.iterdir()),
+                "n_records": count.n_records,
+                "n_cells": made.n_cells,
+                "information_loss": made.information_loss,
+                "statement": made.statement.as_dict(),
+            }
+        )
+    say(f"Wrote {output}: {count.n_records} records in {made.n_cells} cells.")
+    say(f"Counted on the written file: every combination of quasi-identifiers occurs at least {count.smallest} times.")
+    say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
+    for remark in made.statement.as_dict()["remarks"]:
+        say(f"Note: {remark}")
+    say(f"What is and is not promised: {output / 'statement.txt'}")
+    say(f"Keep, do not publish: {receipt_path(output)}")

@@ -1,0 +1,113 @@
+"""What the commands share: results on standard output, everything said to a person on standard error."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from microagg.errors import GuaranteeError, MicroaggError
+
+__all__ = ["explains_errors", "fail", "print_json", "read_for", "say", "shows_progress"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NOT_MET = 1
+BAD_INPUT = 2
+INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+
+
+def say(message: str) -> None:
+    """Tell the person something, on standard error."""
+    typer.echo(message, err=True)
+
+
+def print_json(content: Any) -> None:
+    """Print a result for a program, on standard output."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say why and stop."""
+    say(f"error: {message}")
+    raise typer.Exit(code)
+
+
+def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input.
+
+    An unforeseen error tells where it happened and withholds its message, which might hold values of records;
+    with ``MICROAGG_DEBUG=1`` it comes with its traceback.
+    """
+
+    @functools.wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except GuaranteeError as error:
+            fail(str(error), NOT_MET)
+        except MicroaggError as error:
+            fail(str(error), BAD_INPUT)
+        except OSError as error:
+            fail(f"{error.strerror or type(error).__name__}: {Path(str(error.filename or '')).name!r}", BAD_INPUT)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if os.environ.get("MICROAGG_DEBUG"):
+                raise
+            trace = error.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
+            fail(
+                f"unforeseen {type(error).__name__} at {where}; nothing was written. Its message is withheld, as it "
+                "may hold values of records: set MICROAGG_DEBUG=1 to see it",
+                INTERNAL,
+            )
+
+    return guarded
+
+
+@contextmanager
+def shows_progress() -> Iterator[None]:
+    """Draw a progress bar for long work, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from microagg._progress import shown_by
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, Any] = {}
+
+        def listen(task: str, share: float) -> None:
+            if task not in tasks:
+                tasks[task] = progress.add_task(task, total=1.0)
+            progress.update(tasks[task], completed=share)
+
+        with shown_by(listen):
+            yield
+
+
+def read_for(path: Path, recipe: Any) -> Any:
+    """Read a file as its recipe needs it: codes and names stay text, so that leading zeros survive."""
+    from microagg.schema.attribute import Kind, Role
+    from microagg.tables.read import read_table
+
+    def is_text(attribute: Any) -> bool:
+        named = attribute.role is Role.IDENTIFIER or attribute.kind is Kind.NOMINAL
+        return named or any(isinstance(category, str) for category in attribute.categories or ())
+
+    text = [name for name, attribute in recipe.attributes.items() if is_text(attribute)]
+    return read_table(path, text_columns=text, missing=recipe.input.missing_values)

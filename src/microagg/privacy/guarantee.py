@@ -1,0 +1,86 @@
+"""Guarantees: what a release promises, and just as plainly what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Guarantee", "k_anonymity"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One promise.
+
+    Attributes
+    ----------
+    model : str
+        The privacy model, for example ``"k-anonymity"``.
+    parameters : dict
+        Its parameters, for example ``{"k": 5}``.
+    unit : str
+        What one individual is taken to contribute.
+    target : str
+        What is protected.
+    against : str
+        Who is kept from what.
+    attributes : tuple of str
+        The attributes the promise speaks of.
+    assumptions : tuple of str
+        What must be true for the promise to hold.
+    not_promised : tuple of str
+        What a reader might believe it says, and it does not.
+    """
+
+    model: str
+    parameters: dict[str, float]
+    unit: str
+    target: str
+    against: str
+    attributes: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    not_promised: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The guarantee as plain lists and dicts, for JSON."""
+        return asdict(self)
+
+    @property
+    def title(self) -> str:
+        """The model with its parameters, for example ``k-anonymity (k = 5)``."""
+        return f"{self.model} ({', '.join(f'{key} = {value}' for key, value in self.parameters.items())})"
+
+
+def k_anonymity(k: int, attributes: Sequence[str], *, order_kept: bool = False) -> Guarantee:
+    """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
+
+    References
+    ----------
+    .. [1] Samarati, P. & Sweeney, L. (1998). Protecting privacy when disclosing information: k-anonymity and its
+       enforcement through generalization and suppression. SRI International.
+    """
+    return Guarantee(
+        model="k-anonymity",
+        parameters={"k": k},
+        unit="one record",
+        target="which published record belongs to which person or firm",
+        against=(
+            "someone who knows the quasi-identifiers of a person or firm in the table, and no more: whichever "
+            f"published combination they compare with, at least {k} records share it"
+        ),
+        attributes=tuple(attributes),
+        assumptions=(
+            "each person or firm has one record in the table",
+            "what an outsider can know is covered by the attributes declared quasi_identifier",
+            "no other release of the same records is linked with this one",
+            *(("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()),
+        ),
+        not_promised=(
+            "confidential values: if all records of a cell share one, it is known of all of them",
+            "attributes declared confidential or non_confidential are published as they are; "
+            "one that is known to outsiders can single out a record",
+            "who is in the table at all",
+            "differential privacy: cells depend on the records",
+        ),
+    )

@@ -1,0 +1,315 @@
+"""The recipe: the whole choice of how to make a release, in one file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
+
+from microagg.errors import ParameterError, RecipeError, did_you_mean
+from microagg.releases.catalogue import method_named
+from microagg.releases.groups import SmallGroups
+from microagg.schema.attribute import Attribute, Kind, Representative, Role
+from microagg.schema.schema import Schema
+from microagg.schema.taxonomy import Taxonomy
+from microagg.space.standardize import Standardize
+from microagg.tables.read import DEFAULT_MISSING
+
+__all__ = ["MissingPolicy", "Recipe", "RowOrder"]
+
+
+class MissingPolicy(StrEnum):
+    """What becomes of records with a missing quasi-identifier."""
+
+    ERROR = "error"
+    OWN_CELL = "own_cell"
+    IMPUTE = "impute"
+    SUPPRESS = "suppress"
+
+
+class RowOrder(StrEnum):
+    """The order of the published records."""
+
+    SHUFFLED = "shuffled"
+    KEPT = "kept"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SpaceChoice(_Table):
+    """``[space]``: the distance."""
+
+    standardize: Standardize = Standardize.ZSCORE
+
+
+class AggregateChoice(_Table):
+    """``[aggregate]``: what a cell publishes, by kind of attribute."""
+
+    numeric: Representative = Representative.MEAN
+    ordinal: Representative = Representative.MEDIAN
+    nominal: Representative | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for kind in Kind:
+            choice = getattr(self, kind)
+            allowed = Representative.allowed_for(kind)
+            if choice is not None and choice not in allowed:
+                words = ", ".join(repr(str(word)) for word in allowed)
+                raise ValueError(f"{kind} must be one of {words}")
+        return self
+
+
+class MissingChoice(_Table):
+    """``[missing]``: the policy, and what becomes of patterns of missing values with fewer than k records."""
+
+    policy: MissingPolicy = MissingPolicy.ERROR
+    small: SmallGroups = SmallGroups.REFUSE
+
+
+class StrataChoice(_Table):
+    """``[strata]``: attributes that no cell crosses, and what becomes of strata with fewer than k records."""
+
+    by: tuple[str, ...] = ()
+    small: SmallGroups = SmallGroups.REFUSE
+
+
+class InputChoice(_Table):
+    """``[input]``: how a text file is read."""
+
+    missing_values: tuple[str, ...] = DEFAULT_MISSING
+
+
+class OutputChoice(_Table):
+    """``[output]``: the order of records."""
+
+    order: RowOrder = RowOrder.SHUFFLED
+
+
+class Recipe(BaseModel):
+    """Everything that decides a release, validated.
+
+    Read one with :meth:`load`, or build it from keyword arguments.
+
+    Parameters
+    ----------
+    k : int >= 2
+        Smallest number of records that may share a combination of quasi-identifiers.
+    attributes : dict of name to Attribute (or its fields, or just its role)
+        Every column of the table.
+    method : str, default "mdav"
+        An entry of the catalogue (``microagg methods``).
+    partition : dict, optional
+        Further parameters of the method's partitioner.
+    space, aggregate, missing, strata, input, output : optional
+        The tables of the recipe file of the same names.
+    sampling_weight : str, optional
+        A column of sampling weights: means, medians and modes are then weighted.
+
+    Examples
+    --------
+    >>> recipe = Recipe(k=3, attributes={"name": "identifier", "age": {"role": "quasi_identifier", "kind": "numeric"}})
+    >>> recipe.schema.quasi_identifiers
+    ('age',)
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: str = "mdav"
+    k: Annotated[int, Field(ge=2, strict=True)]
+    sampling_weight: str | None = None
+    partition: dict[str, Any] = Field(default_factory=dict)
+    space: SpaceChoice = SpaceChoice()
+    aggregate: AggregateChoice = AggregateChoice()
+    missing: MissingChoice = MissingChoice()
+    strata: StrataChoice = StrataChoice()
+    input: InputChoice = InputChoice()
+    output: OutputChoice = OutputChoice()
+    attributes: dict[str, Attribute]
+
+    def __init__(self, /, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise RecipeError(_explain(error)) from None
+
+    @field_validator("attributes", mode="before")
+    @classmethod
+    def _role_alone(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {name: {"role": entry} if isinstance(entry, str) else entry for name, entry in value.items()}
+
+    @field_validator("method")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return method_named(value).name
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if not self.schema.quasi_identifiers:
+            raise ValueError("no attribute has role = 'quasi_identifier': there would be nothing to protect")
+        for name in self.strata.by:
+            if name not in self.attributes or self.attributes[name].role is not Role.QUASI_IDENTIFIER:
+                hint = did_you_mean(name, self.schema.quasi_identifiers)
+                raise ValueError(f"strata.by names {name!r}, which is not a declared quasi_identifier.{hint}")
+        weight = self.sampling_weight
+        if weight is not None and weight not in self.attributes:
+            raise ValueError(f"sampling_weight: {weight!r} is not declared.{did_you_mean(weight, self.attributes)}")
+        if weight is not None and self.attributes[weight].role is Role.QUASI_IDENTIFIER:
+            raise ValueError(f"sampling_weight: {weight!r} is a quasi_identifier; a weight cannot be averaged away")
+        self._check_partition_options()
+        return self
+
+    def _check_partition_options(self) -> None:
+        from microagg._validation import check_parameters
+
+        partitioner = method_named(self.method).partitioner_class
+        known = {name: rule for name, rule in partitioner.constraints.items() if name != "k"}
+        for name in self.partition:
+            if name not in known:
+                raise ValueError(
+                    f"partition.{name}: {self.method} has no such parameter.{did_you_mean(name, known)} "
+                    f"It has: {', '.join(known) or 'none'}"
+                )
+        given = {name: rule for name, rule in known.items() if name in self.partition}
+        try:
+            check_parameters(partitioner.__name__, given, self.partition)
+        except ParameterError as error:
+            raise ValueError(f"partition: {error}") from None
+
+    @field_serializer("attributes")
+    def _plain_attributes(self, attributes: dict[str, Attribute]) -> dict[str, Any]:
+        plain = {}
+        for name, attribute in attributes.items():
+            entry = attribute.model_dump(mode="json", exclude_defaults=True, exclude={"taxonomy", "bounds"})
+            if attribute.bounds is not None:
+                entry["bounds"] = list(attribute.bounds)
+            if attribute.taxonomy is not None:
+                entry["taxonomy"] = dict(attribute.taxonomy.parents)
+            plain[name] = entry
+        return plain
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The attributes, by role."""
+        return Schema(self.attributes)
+
+    def representative_of(self, name: str) -> Representative:
+        """What a cell publishes for this attribute."""
+        attribute = self.attributes[name]
+        if attribute.representative is not None:
+            return attribute.representative
+        if attribute.kind is not Kind.NOMINAL:
+            choice: Representative = getattr(self.aggregate, str(attribute.kind))
+            return choice
+        if self.aggregate.nominal is Representative.TAXONOMIC or self.aggregate.nominal is None:
+            return Representative.TAXONOMIC if attribute.taxonomy is not None else Representative.MODE
+        return self.aggregate.nominal
+
+    def changed(self, changes: Mapping[str, Any]) -> Recipe:
+        """A recipe with some keys replaced, named by path: ``{"k": 10, "space.standardize": "minmax"}``."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        for path, value in changes.items():
+            table, _, key = path.rpartition(".")
+            if table:
+                fields[table] = {**fields[table].model_dump(), key: value}
+            else:
+                fields[key] = value
+        return Recipe(**fields)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file; taxonomy files are looked for beside it."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise RecipeError(f"no recipe file named {path.name!r}. 'microagg init' writes one") from None
+        except (UnicodeDecodeError, IsADirectoryError):
+            raise RecipeError(f"the recipe {path.name!r} is not a UTF-8 text file") from None
+        return cls.loads(text, folder=path.parent, name=path.name)
+
+    @classmethod
+    def loads(cls, text: str, *, folder: str | Path = ".", name: str = "recipe") -> Recipe:
+        """Read a recipe from TOML text; taxonomy files are looked for in `folder`."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise RecipeError(f"{name}: {_explain_toml(text, error)}") from None
+        attributes = content.get("attributes")
+        for attribute in attributes.values() if isinstance(attributes, dict) else ():
+            if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
+                attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+        return cls(**content)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain dicts and lists, defaults included; taxonomies are written out."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def dumps(self) -> str:
+        """The recipe as TOML text that :meth:`loads` reads back to an equal recipe."""
+        import tomlkit
+
+        return tomlkit.dumps(self.model_dump(mode="python", exclude_none=True, exclude_defaults=True) | {"k": self.k})
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe as a TOML file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+
+def _explain(error: ValidationError) -> str:
+    return "\n".join(_explain_one(dict(problem)) for problem in error.errors(include_url=False))
+
+
+def _explain_one(problem: dict[str, Any]) -> str:
+    """One sentence: the key, what is allowed, what came, and near misses."""
+    location = [str(part) for part in problem["loc"]]
+    key = ".".join(location)
+    if problem["type"] == "extra_forbidden":
+        known = _known_keys(location[:-1])
+        return f"{key}: unknown key.{did_you_mean(location[-1], known)} Known keys: {', '.join(known)}"
+    if problem["type"] == "missing":
+        return f"{key}: this key is required"
+    came = problem["input"]
+    if problem["type"] == "enum":
+        words = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
+        hint = did_you_mean(came, words) if isinstance(came, str) else ""
+        return f"{key}: must be one of {', '.join(repr(word) for word in words)}. Got {came!r} instead.{hint}"
+    if problem["type"] == "value_error":
+        message = str(problem["ctx"]["error"])
+        return f"{key}: {message}" if key else message
+    sentence = str(problem["msg"])
+    return f"{key}: {sentence[0].lower()}{sentence[1:]}. Got {came!r} instead"
+
+
+def _known_keys(location: list[str]) -> list[str]:
+    """The keys a table of the recipe may have."""
+    if location[:1] == ["attributes"] and len(location) == 2:
+        return list(Attribute.model_fields)
+    fields: Any = Recipe.model_fields
+    for part in location:
+        fields = fields[part].annotation.model_fields
+    return list(fields)
+
+
+def _explain_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """What is wrong with the TOML; a column declared twice is named as such."""
+    seen: set[str] = set()
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\s*attributes\s*\.\s*(.+?)\s*\]\s*(#.*)?$", line)
+        if header:
+            column = header.group(1).strip("\"'")
+            if column in seen:
+                return f"line {number} declares column {column!r} a second time"
+            seen.add(column)
+    return str(error)
+
+

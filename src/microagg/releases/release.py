@@ -1,0 +1,115 @@
+"""A release: table, statement and manifest, and the one way to write them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import ParameterError, did_you_mean
+from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.releases.recipe import Recipe
+from microagg.releases.statement import Statement
+from microagg.releases.storage import refuse_existing, whole_or_nothing, write_file_whole
+from microagg.releases.verify import Recount, recount, require_k
+from microagg.tables.frames import Frame
+from microagg.tables.read import read_table
+from microagg.tables.write import WRITABLE, write_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MANIFEST", "STATEMENT", "Release", "read_as_written", "receipt_path"]
+
+MANIFEST = "manifest.json"
+STATEMENT = "statement.json"
+STATEMENT_TEXT = "statement.txt"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table made safe to publish, with what is promised of it.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        Of the library of the input, with its dtypes and column order.
+    statement : Statement
+    manifest : Manifest
+    recipe : Recipe
+    partition : ndarray of shape (n_input_records,)
+        Cell of each *input* record, -1 if it was left out. Internal: it must not be published.
+    information_loss : float
+        100 SSE/SST of the cells in the space in which they were formed.
+    """
+
+    frame: Frame = field(repr=False)
+    recipe: Recipe = field(repr=False)
+    statement: Statement
+    manifest: Manifest = field(repr=False)
+    digest: InputDigest = field(repr=False)
+    partition: npt.NDArray[np.int64] = field(repr=False)
+    information_loss: float
+
+    @property
+    def table(self) -> Any:
+        return self.frame.native
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.partition.max()) + 1
+
+    def save(self, folder: str | Path, *, format: str = "csv", overwrite: bool = False) -> Path:
+        """Write table, statement and manifest into a new folder, whole or not at all.
+
+        The table is read back from the written file and the guarantee counted again on what was read; if it does
+        not hold, nothing is left behind. Beside the folder goes ``<folder>.receipt.json``, for the data holder
+        only: it shows which input the release was made from.
+
+        Parameters
+        ----------
+        folder : path
+            Must not exist, unless `overwrite`.
+        format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
+        overwrite : bool, default False
+        """
+        folder = Path(folder).absolute()
+        refuse_existing(folder, overwrite)
+        if format not in WRITABLE:
+            raise ParameterError(
+                f"format must be one of {', '.join(map(repr, WRITABLE))}. Got {format!r} instead.{did_you_mean(format, WRITABLE)}"
+            )
+        name = f"table.{format}"
+        with whole_or_nothing(folder, overwrite=overwrite) as partial:
+            write_table(self.frame.table, partial / name)
+            count = _recount_written(partial / name, self.recipe)
+            require_k(count, f"the written file {name!r}")
+            statement = replace(self.statement, recount=count)
+            (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
+            (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
+            files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
+            manifest = replace(self.manifest, output={"table": name, "sha256": files})
+            (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
+            write_file_whole(receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
+        return folder
+
+
+def receipt_path(folder: Path) -> Path:
+    """Where the receipt of a release goes: beside its folder, never in it."""
+    return folder.with_name(folder.name + ".receipt.json")
+
+
+def read_as_written(path: Path) -> pa.Table:
+    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
+    if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
+        names = read_table(path).column_names
+        return read_table(path, text_columns=names, missing=("",))
+    return read_table(path)
+
+
+def _recount_written(path: Path, recipe: Recipe) -> Recount:
+    return recount(read_as_written(path), recipe.schema.quasi_identifiers, recipe.k)

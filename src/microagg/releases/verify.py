@@ -1,0 +1,78 @@
+"""Count a guarantee again on a table as it will be, or was, written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from microagg.errors import GuaranteeError
+from microagg.releases.groups import combine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Recount", "recount", "require_k"]
+
+
+@dataclass(frozen=True)
+class Recount:
+    """How often combinations of quasi-identifiers occur in a table.
+
+    Attributes
+    ----------
+    n_records, n_combinations : int
+    smallest : int
+        The number of records of the rarest combination: the k that the table has (0 without records).
+    records_below : int
+        Records in combinations rarer than the k that was promised.
+    k : int
+        What was promised.
+    """
+
+    n_records: int
+    n_combinations: int
+    smallest: int
+    records_below: int
+    k: int
+
+    @property
+    def holds(self) -> bool:
+        return self.n_records > 0 and self.smallest >= self.k
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"holds": self.holds}
+
+
+def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
+    """Count the combinations of `attributes`; a missing value counts as a value of its own."""
+    import pyarrow.compute as pc
+
+    codes = []
+    for name in attributes:
+        column = table.column(name).combine_chunks()
+        values = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+        encoded = pc.dictionary_encode(values)
+        encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
+        codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
+    sizes = np.bincount(combine(codes, table.num_rows)) if table.num_rows else np.zeros(0, dtype=np.int64)
+    below = sizes[sizes < k]
+    return Recount(
+        n_records=int(table.num_rows),
+        n_combinations=len(sizes),
+        smallest=int(sizes.min(initial=table.num_rows)),
+        records_below=int(below.sum()),
+        k=k,
+    )
+
+
+def require_k(count: Recount, where: str) -> None:
+    """Raise unless the promised k was found."""
+    if not count.holds:
+        raise GuaranteeError(
+            f"k-anonymity (k = {count.k}) does not hold on {where}: the rarest combination of quasi-identifiers "
+            f"has {count.smallest} records, and {count.records_below} of {count.n_records} records are in "
+            f"combinations rarer than {count.k}. Nothing was written"
+        )

@@ -1,0 +1,79 @@
+"""What all tests share: where the reference data lies, the table libraries, and small recipes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import microagg
+
+# Property tests draw the same examples on every run: a failure is a fact about the code, not about the day.
+settings.register_profile(
+    "microagg", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors]
+)
+settings.load_profile("microagg")
+
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if "MICROAGG_DATA" not in os.environ and _BESIDE.is_dir():
+    os.environ["MICROAGG_DATA"] = str(_BESIDE)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "kernel: also run with the just-in-time compiler off")
+
+
+@pytest.fixture
+def reference_data() -> Callable[[str], Any]:
+    """Load a reference table as pyarrow, or skip with the line that gets it."""
+
+    def load(name: str) -> Any:
+        entry = {entry.name: entry for entry in microagg.datasets.available()}[name]
+        if entry.where == "not here":
+            pytest.skip(f"needs the reference data: microagg datasets --fetch {name} (or set MICROAGG_DATA)")
+        return getattr(microagg.datasets, f"load_{name}")()
+
+    return load
+
+
+def _pandas(data: dict[str, Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(data)
+
+
+def _polars(data: dict[str, Any]) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(data)
+
+
+def _pyarrow(data: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(data)
+
+
+@pytest.fixture(params=[_pandas, _polars, _pyarrow], ids=["pandas", "polars", "pyarrow"])
+def constructor(request: pytest.FixtureRequest) -> Callable[[dict[str, Any]], Any]:
+    """Build a table of each supported library from lists."""
+    return request.param
+
+
+def numeric(**more: Any) -> dict[str, Any]:
+    """Declare a numeric quasi-identifier."""
+    return {"role": "quasi_identifier", "kind": "numeric", **more}
+
+
+def nominal(**more: Any) -> dict[str, Any]:
+    """Declare a nominal quasi-identifier."""
+    return {"role": "quasi_identifier", "kind": "nominal", **more}
+
+
+def ordinal(**more: Any) -> dict[str, Any]:
+    """Declare an ordinal quasi-identifier."""
+    return {"role": "quasi_identifier", "kind": "ordinal", **more}
