@@ -62,18 +62,3 @@ def _pyarrow(data: dict[str, Any]) -> Any:
 def constructor(request: pytest.FixtureRequest) -> Callable[[dict[str, Any]], Any]:
     """Build a table of each supported library from lists."""
     return request.param
-
-
-def numeric(**more: Any) -> dict[str, Any]:
-    """Declare a numeric quasi-identifier."""
-    return {"role": "quasi_identifier", "kind": "numeric", **more}
-
-
-def nominal(**more: Any) -> dict[str, Any]:
-    """Declare a nominal quasi-identifier."""
-    return {"role": "quasi_identifier", "kind": "nominal", **more}
-
-
-def ordinal(**more: Any) -> dict[str, Any]:
-    """Declare an ordinal quasi-identifier."""
-    return {"role": "quasi_identifier", "kind": "ordinal", **more}

@@ -53,14 +53,12 @@ class GuaranteeError(MicroaggError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` with the nearest known words, or an empty string.
+    """Return ``" Did you mean 'x'?"`` with the nearest known word, or an empty string if none is near.
 
     Examples
     --------
     >>> did_you_mean("stadardize", ["standardize", "weights"])
     " Did you mean 'standardize'?"
     """
-    close = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
-    if not close:
-        return ""
-    return f" Did you mean {' or '.join(repr(match) for match in close)}?"
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -63,6 +63,7 @@ def _put_in_place(partial: Path, path: Path, overwrite: bool) -> None:
 
 def write_file_whole(path: Path, text: str) -> None:
     """Write a text file that is there whole or not at all."""
+    _remove_abandoned(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.{os.getpid()}.", suffix=".partial", dir=path.parent)
     partial = Path(name)
     try:

@@ -93,6 +93,15 @@ class Attribute(BaseModel):
             return Taxonomy.load(value)
         return Taxonomy.from_parents(value) if isinstance(value, dict) else value
 
+    @field_validator("bounds", mode="before")
+    @classmethod
+    def _read_dates(cls, value: Any) -> Any:
+        """Dates come as text from JSON."""
+        if not isinstance(value, list | tuple):
+            return value
+        kind: Any = {10: dt.date}
+        return [kind.get(len(v), dt.datetime).fromisoformat(v) if isinstance(v, str) else v for v in value]
+
     @field_validator("bounds")
     @classmethod
     def _ordered(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:

@@ -226,14 +226,14 @@ def typed_numbers(numbers: pa.Array, stored_format: str) -> pa.Array:
     if meaning == "date":
         days = pc.subtract(pc.floor(pc.divide(numbers, clock.units_per_day_of_date)), clock.days_before_1970)
         return days.cast(pa.int32()).cast(pa.date32())
-    microseconds = pc.round(pc.multiply(numbers, 1_000_000 // clock.units_per_second))
+    microseconds = pc.round(pc.multiply(numbers, 1_000_000 // clock.units_per_second)).cast(pa.int64())
     if meaning == "datetime":
         since_1970 = pc.subtract(microseconds, clock.days_before_1970 * _MICROSECONDS_PER_DAY)
-        return since_1970.cast(pa.int64()).cast(pa.timestamp("us"))
+        return since_1970.cast(pa.timestamp("us"))
     is_within_a_day = pc.and_(pc.greater_equal(microseconds, 0), pc.less(microseconds, _MICROSECONDS_PER_DAY))
     if not pc.all(is_within_a_day, min_count=0).as_py():
         return numbers
-    return microseconds.cast(pa.int64()).cast(pa.time64("us"))
+    return microseconds.cast(pa.time64("us"))
 
 
 def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.ChunkedArray:

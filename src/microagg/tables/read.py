@@ -170,8 +170,12 @@ def _refusing(path: Path, file_format: str) -> Iterator[None]:
     """Turn any error of a library into one that quotes nothing from the file."""
     try:
         yield
-    except (TableError, MemoryError):
+    except TableError:
         raise
+    except MemoryError:
+        raise TableError(
+            f"{path.name} is damaged or too large: reading it takes more memory than there is."
+        ) from None
     except Exception:
         raise TableError(
             f"{path.name} cannot be read as {FORMATS[file_format]}: "

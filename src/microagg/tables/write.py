@@ -59,7 +59,8 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     so an empty text or the text ``NA`` is not taken for a missing value, which is an empty field; in a table
     of one column it is ``NA``, because programs skip empty lines. Decimals have the fewest digits that give
     the same number again, dates and timestamps are as in 2024-02-29 13:45:00. Labels and types are not kept:
-    1.0 is written as 1. The same table always gives the same bytes.
+    1.0 is written as 1, and a time of day with a fraction is read again as text. The same table always gives
+    the same bytes.
 
     *SPSS, Stata* keep labels of columns (cut after 256 bytes and 80 characters) and of values (SPSS: cut
     after 120 bytes; Stata: of integers only). Labels of values that are not of the column's type are left
@@ -111,8 +112,8 @@ def _publishable_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         _check_is_flat(column.type.value_type, name)
         return _with_used_categories(column)
     _check_is_flat(column.type, name)
-    if column.type == pa.string_view():
-        column = column.cast(pa.large_string())  # its buffers may hold text that no record has
+    if _is_view(column.type):
+        column = column.cast(pa.large_string())
     elif pa.types.is_float16(column.type):
         column = column.cast(pa.float32())
     return pa.chunked_array([_with_blank_nulls(chunk) for chunk in column.chunks], column.type)
@@ -123,14 +124,7 @@ def _check_is_flat(column_type: pa.DataType, name: str) -> None:
     from pyarrow import types as t
 
     numbers = (t.is_integer, t.is_floating, t.is_decimal, t.is_boolean, t.is_null)
-    texts_and_moments = (
-        t.is_string,
-        t.is_large_string,
-        t.is_string_view,
-        t.is_date,
-        t.is_time,
-        t.is_timestamp,
-    )
+    texts_and_moments = (_is_text, _is_view, t.is_date, t.is_time, t.is_timestamp)
     if not any(is_kind(column_type) for is_kind in numbers + texts_and_moments):
         raise TableError(f"Column {name!r} has type {column_type}, which is not written to files.")
 
@@ -139,6 +133,11 @@ def _is_text(column_type: pa.DataType) -> bool:
     from pyarrow import types
 
     return bool(types.is_string(column_type) or types.is_large_string(column_type))
+
+
+def _is_view(column_type: pa.DataType) -> bool:
+    """Tell a string view, whose memory may hold text that no record has; Arrow before version 16 has none."""
+    return str(column_type) == "string_view"
 
 
 def _with_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -153,7 +152,7 @@ def _with_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     used = pc.unique(indices.drop_null())
     used = used.take(pc.sort_indices(used))
     categories = column.chunk(0).dictionary.take(used)
-    if categories.type == pa.string_view():
+    if _is_view(categories.type):
         categories = categories.cast(pa.large_string())
     return pa.chunked_array(
         pa.DictionaryArray.from_arrays(
@@ -200,12 +199,26 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
 def _write_text(table: pa.Table, path: Path, file_format: str) -> None:
     from pyarrow import csv
 
-    table = _without_dictionaries(table)
+    table = _with_plain_times(_without_dictionaries(table))
     with _open_text(path) as stream:
         if table.num_columns == 1:
             stream.write(_lines_of_one_column(table).encode())
         else:
             csv.write_csv(table, stream, csv.WriteOptions(delimiter=DELIMITERS[file_format]))
+
+
+def _with_plain_times(table: pa.Table) -> pa.Table:
+    """Write times of day without a fraction if none has one: only those are read as times again."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    seconds = pa.time32("s")
+    for position, field in enumerate(table.schema):
+        if pa.types.is_time(field.type):
+            whole = table.column(position).cast(seconds, safe=False)
+            if pc.all(pc.equal(whole.cast(field.type), table.column(position)), min_count=0).as_py():
+                table = table.set_column(position, field.with_type(seconds), whole)
+    return table
 
 
 @contextmanager
@@ -296,6 +309,7 @@ def _write_statistics(table: pa.Table, path: Path, file_format: str) -> None:
     stored = {
         field.name: _stored(table.column(i), field, file_format) for i, field in enumerate(table.schema)
     }
+    _check_names_of_labelled(stored, file_format)
     frame = _frame_for_pyreadstat(pa.table({name: column.values for name, column in stored.items()}))
     about = {
         "column_labels": {name: column.label for name, column in stored.items()},
@@ -349,6 +363,18 @@ def _check_names(names: list[str], file_format: str) -> None:
         raise TableError(f"SPSS ignores upper and lower case, so these columns collide: {_listed(alike)}.")
 
 
+def _check_names_of_labelled(stored: dict[str, _Stored], file_format: str) -> None:
+    """Refuse names that leave no room for the number which pyreadstat appends to name a set of labels."""
+    labelled = [name for name, column in stored.items() if column.value_labels]
+    room = 32 - len(str(len(labelled)))
+    too_long = [name for name in labelled if len(name) > room]
+    if too_long and file_format == "dta":
+        raise TableError(
+            f"In this Stata file the name of a column with value labels has at most {room} characters, and "
+            f"truth values get labels: {_listed(too_long)}."
+        )
+
+
 class _Stored(NamedTuple):
     """A column as SPSS and Stata store it: text, doubles or 32-bit integers, and how it is shown."""
 
@@ -366,7 +392,7 @@ def _stored(column: pa.ChunkedArray, field: pa.Field, file_format: str) -> _Stor
         labels = replace(labels, value_labels=((0, "false"), (1, "true")))
     values, meaning = _storable_values(column, field.name, file_format)
     label = _cut(labels.label, 256) if file_format == "sav" else labels.label[:80]
-    value_labels = _storable_value_labels(labels, meaning, file_format)
+    value_labels = _storable_value_labels(labels, meaning, values, file_format)
     display_format = _display_format(labels.format, meaning, values, file_format)
     return _Stored(values, label or None, value_labels, display_format)
 
@@ -378,11 +404,8 @@ def _storable_values(column: pa.ChunkedArray, name: str, file_format: str) -> tu
 
     limits = _LIMITS[file_format]
     if _is_text(column.type):
-        _refuse(
-            pc.match_substring(column, "\0"),
-            name,
-            f"with a NUL character, which ends a text in {file_format}",
-        )
+        has_nul = pc.match_substring(column, "\0")
+        _refuse(has_nul, name, f"with a NUL character, which ends a text in {file_format}")
         too_long = pc.greater(pc.binary_length(column), limits.n_bytes_of_text)
         _refuse(too_long, name, f"of more than {limits.n_bytes_of_text} bytes, too many for {file_format}")
         return pc.fill_null(column, ""), "text"
@@ -420,17 +443,23 @@ def _range_of_integers(column: pa.ChunkedArray) -> tuple[int, int]:
     return int(extremes["min"] or 0), int(extremes["max"] or 0)
 
 
-def _storable_value_labels(labels: Labels, meaning: Meaning, file_format: str) -> dict[float | str, str]:
-    pairs = labels.value_labels
+def _storable_value_labels(
+    labels: Labels, meaning: Meaning, values: pa.ChunkedArray, file_format: str
+) -> dict[float | str, str]:
+    import pyarrow.compute as pc
+
+    texts = [(value, _cut(label, 120)) for value, label in labels.value_labels if isinstance(value, str)]
     if meaning == "text" and file_format == "sav":
-        return {value: _cut(label, 120) for value, label in pairs if isinstance(value, str)}
+        # pyreadstat makes a column wide enough for the characters of labelled texts, not for their bytes.
+        width = pc.max(pc.binary_length(values)).as_py() or 0
+        return {value: label for value, label in texts if value.isascii() or len(value.encode()) <= width}
     if meaning not in ("whole", "other"):
         return {}
-    numeric = [(value, label) for value, label in pairs if not isinstance(value, str)]
+    numeric = [(value, label) for value, label in labels.value_labels if not isinstance(value, str)]
     if file_format == "sav":
         return {float(value): _cut(label, 120) for value, label in numeric}
-    low, high = _STATA_LONG
-    return {int(value): label for value, label in numeric if value in range(low, high + 1)}
+    whole = {int(value): label for value, label in numeric if float(value).is_integer()}
+    return {value: label for value, label in whole.items() if _STATA_LONG[0] <= value <= _STATA_LONG[1]}
 
 
 def _display_format(given: str, meaning: Meaning, values: pa.ChunkedArray, file_format: str) -> str:

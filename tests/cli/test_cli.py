@@ -1,0 +1,195 @@
+"""The command line: results on stdout, words on stderr, exit codes, nothing of the records in any message."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import microagg
+from microagg.cli.app import app
+
+runner = CliRunner()
+RECIPE = """
+k = 3
+[attributes]
+name = "identifier"
+income = "confidential"
+[attributes.age]
+role = "quasi_identifier"
+kind = "numeric"
+[attributes.zip]
+role = "quasi_identifier"
+kind = "nominal"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table and its recipe, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"canary{i},{20 + i},0{8001 + i % 2},{1000 + i}" for i in range(12)]
+    Path("data.csv").write_text("name,age,zip,income\n" + "\n".join(rows) + "\n")
+    Path("recipe.toml").write_text(RECIPE)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    assert "canary" not in result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def test_from_a_table_to_a_checked_release(folder):
+    drafted = run("init", "data.csv", "-o", "draft.toml")
+    assert "DECIDE" in drafted.stderr
+    run("release", "data.csv", "-r", "draft.toml", "-o", "first")
+    run("release", "data.csv", "-r", "recipe.toml", "-o", "out")
+    checked = run("check", "out")
+    assert "ok    k-anonymity (k = 3)" in checked.stderr
+    published = Path("out/table.csv").read_text()
+    assert published.splitlines()[0] == '"age","zip","income"'
+    assert "08001" in published  # a code keeps its leading zero
+
+
+def test_init_explains_its_guesses_and_never_replaces_a_recipe(folder):
+    result = run("init", "data.csv", "-o", "draft.toml", "--json")
+    guesses = {guess["column"]: guess for guess in json.loads(result.stdout)["guesses"]}
+    assert guesses["name"]["role"] == "identifier"
+    assert guesses["zip"]["kind"] == "nominal"
+    assert "leading zeros" in " ".join(guesses["zip"]["reasons"])
+    assert "exists" in run("init", "data.csv", "-o", "draft.toml", code=2).stderr
+    run("init", "data.csv", "-o", "draft.toml", "--overwrite")
+
+
+def test_json_goes_to_stdout_and_words_to_stderr(folder):
+    result = run("release", "data.csv", "-r", "recipe.toml", "-o", "out", "--json")
+    content = json.loads(result.stdout)
+    assert content["n_records"] == 12
+    assert content["statement"]["recount"]["holds"] is True
+    assert "Wrote out" in result.stderr
+    assert json.loads(run("check", "out", "--json").stdout)["holds"] is True
+    assert json.loads(run("methods", "--json").stdout)[0]["name"] == "mdav"
+
+
+def test_flags_override_the_recipe(folder):
+    arguments = ["release", "data.csv", "-r", "recipe.toml", "-o", "out", "--json"]
+    result = run(*arguments, "--k", "6", "--standardize", "minmax", "--order", "kept", "--format", "parquet", "--seed", 1)
+    assert json.loads(result.stdout)["n_cells"] == 2
+    recipe = json.loads(Path("out/manifest.json").read_text())["recipe"]
+    assert (recipe["k"], recipe["space"]["standardize"], recipe["output"]["order"]) == (6, "minmax", "kept")
+    assert Path("out/table.parquet").exists()
+    assert "for research, not for publication" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--k", "1"], "k: "),
+        (["--k", "13"], "the table has 12"),
+        (["--standardize", "zscor"], "Did you mean 'zscore'?"),
+        (["--method", "mdva"], "Did you mean 'mdav'?"),
+        (["--missing", "drop"], "missing.policy: must be one of"),
+        (["--format", "xlsx"], "format must be one of"),
+        (["--seed", "-1"], "seed must be a whole number"),
+    ],
+)
+def test_bad_flags_exit_with_two_and_write_nothing(folder, arguments, said):
+    result = run("release", "data.csv", "-r", "recipe.toml", "-o", "out", *arguments, code=2)
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "recipe.toml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("none.csv", None),
+        ("data.xyz", b"a"),
+        ("broken.parquet", b"PAR1 canary"),
+        ("broken.feather", b"ARROW1 canary"),
+        ("broken.sav", b"$FL2 canary"),
+        ("broken.dta", b"<stata_dta> canary"),
+        ("broken.sas7bdat", b"canary"),
+        ("broken.xlsx", b"PK canary"),
+        ("broken.csv.gz", b"\x1f\x8b canary"),
+        ("ragged.csv", b"name,age,zip,income\ncanary,1,2\n"),
+        ("empty.csv", b""),
+    ],
+)
+def test_a_file_that_cannot_be_read_exits_with_two(folder, name, content):
+    if content is not None:
+        Path(name).write_bytes(content)
+    for arguments in (["release", name, "-r", "recipe.toml", "-o", "out"], ["init", name, "-o", "new.toml"]):
+        result = run(*arguments, code=2)
+        assert "error: " in result.stderr
+    assert not Path("out").exists()
+    assert not Path("new.toml").exists()
+
+
+def test_a_check_that_fails_exits_with_one(folder):
+    result = run("check", "data.csv", "-r", "recipe.toml", code=1)
+    assert "FAIL  columns: identifiers are published: column 'name'" in result.stderr
+    assert "FAIL  k-anonymity (k = 3)" in result.stderr
+
+
+def test_check_asks_for_what_it_needs(folder):
+    assert "--recipe" in run("check", "data.csv", code=2).stderr
+    run("release", "data.csv", "-r", "recipe.toml", "-o", "out")
+    assert "brings its own recipe" in run("check", "out", "-r", "recipe.toml", code=2).stderr
+    assert run("check", "out/table.csv", "-r", "recipe.toml").exit_code == 0
+    assert "FAIL" in run("check", "out/table.csv", "-r", "recipe.toml", "--k", "50", code=1).stderr
+
+
+def test_an_unforeseen_error_withholds_its_message(folder, monkeypatch):
+    def stumble(*args, **kwargs):
+        raise RuntimeError("canary in a message")
+
+    monkeypatch.setattr("microagg.releases.pipeline.release", stumble)
+    result = run("release", "data.csv", "-r", "recipe.toml", "-o", "out", code=70)
+    assert "unforeseen RuntimeError at test_cli.py:" in result.stderr
+
+
+def test_demo_runs_offline_and_its_release_holds(folder):
+    result = run("demo", "-o", "demo")
+    assert "FAIL" not in result.stderr
+    run("check", "demo/release")
+    assert "exists" in run("demo", "-o", "demo", code=2).stderr
+    run("release", "demo/survey.csv", "-r", "demo/recipe.toml", "-o", "again")
+
+
+def test_datasets_are_listed(folder):
+    assert "census" in run("datasets").stdout
+    assert {entry["name"] for entry in json.loads(run("datasets", "--json").stdout)} >= {"census", "eia", "tarragona"}
+    assert "Did you mean 'census'?" in run("datasets", "--fetch", "cenus", code=2).stderr
+
+
+def test_version():
+    assert run("--version").stdout.strip() == microagg.__version__
+
+
+HEAVY = ("numba", "sklearn", "scipy", "pandas", "polars", "pyarrow", "pydantic", "pooch", "matplotlib")
+
+
+@pytest.mark.parametrize("code", ["import microagg", "import microagg.cli.app", "import microagg.datasets"])
+def test_importing_stays_light(code):
+    source = str(Path(microagg.__file__).parents[1])
+    script = f"{code}; import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": source}
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in microagg.__all__:
+        assert getattr(microagg, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'mdav'"):
+        microagg.mdav  # noqa: B018
