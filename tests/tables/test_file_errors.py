@@ -204,6 +204,15 @@ def test_limits_of_one_format_only(tmp_path):
 
 
 @pytest.mark.parametrize("extension", ["sav", "dta"])
+def test_what_the_library_says_is_not_passed_on(tmp_path, monkeypatch, extension):
+    def fail(*args, **options):
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(pyreadstat, f"write_{extension}", fail)
+    assert "could not be written" in refused(pa.table({"x": [1]}), tmp_path / f"t.{extension}")
+
+
+@pytest.mark.parametrize("extension", ["sav", "dta"])
 def test_numbers_that_are_none_become_missing(tmp_path, extension):
     write_table(pa.table({"x": [float("nan"), 1.5]}), tmp_path / f"t.{extension}")
     assert read_table(tmp_path / f"t.{extension}")["x"].to_pylist() == [None, 1.5]

@@ -1,6 +1,6 @@
 """How Excel sheets are read."""
 
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 
 import openpyxl
 import pyarrow as pa
@@ -59,8 +59,8 @@ def test_types_follow_the_cells(read):
 
 
 def test_mixtures_are_text(read):
-    table = read([["a"], [True], [1.0], [2.5], [datetime(2024, 1, 2)], [timedelta(hours=30)], ["x"]])
-    assert table["a"].to_pylist() == ["true", "1", "2.5", "2024-01-02T00:00:00", "1 day, 6:00:00", "x"]
+    table = read([["a"], [True], [1.0], [2.5], [datetime(2024, 1, 2)], ["x"]])
+    assert table["a"].to_pylist() == ["true", "1", "2.5", "2024-01-02T00:00:00", "x"]
 
 
 def test_text_columns_are_text(read):

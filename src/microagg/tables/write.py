@@ -112,18 +112,14 @@ def _publishable_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         _check_is_flat(column.type.value_type, name)
         return _with_used_categories(column)
     _check_is_flat(column.type, name)
-    if _is_view(column.type):
-        column = column.cast(pa.large_string())
-    elif pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())
-    return pa.chunked_array([_with_blank_nulls(chunk) for chunk in column.chunks], column.type)
+    return column.cast(pa.large_string()) if _is_view(column.type) else column
 
 
 def _check_is_flat(column_type: pa.DataType, name: str) -> None:
     """Refuse nested and binary types, whose parts could hide more than the table shows."""
     from pyarrow import types as t
 
-    numbers = (t.is_integer, t.is_floating, t.is_decimal, t.is_boolean, t.is_null)
+    numbers = (t.is_integer, t.is_float32, t.is_float64, t.is_decimal, t.is_boolean, t.is_null)
     texts_and_moments = (_is_text, _is_view, t.is_date, t.is_time, t.is_timestamp)
     if not any(is_kind(column_type) for is_kind in numbers + texts_and_moments):
         raise TableError(f"Column {name!r} has type {column_type}, which is not written to files.")
@@ -156,31 +152,10 @@ def _with_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
         categories = categories.cast(pa.large_string())
     return pa.chunked_array(
         pa.DictionaryArray.from_arrays(
-            _with_blank_nulls(pc.index_in(chunk, value_set=used)), categories, ordered=column.type.ordered
+            pc.index_in(chunk, value_set=used), categories, ordered=column.type.ordered
         )
         for chunk in indices.chunks
     )
-
-
-def _with_blank_nulls(array: pa.Array) -> pa.Array:
-    """Return the same values in fresh memory, with zeros or nothing where a value is missing.
-
-    A null is a mark beside a slot that may still hold the value from before it was suppressed, and Feather
-    writes the slots as they are.
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if array.null_count == 0 or pa.types.is_null(array.type):
-        return array
-    blank = pa.scalar(
-        "" if _is_text(array.type) else False if pa.types.is_boolean(array.type) else 0, array.type
-    )
-    filled = pc.fill_null(array, blank).take(pa.array(np.arange(len(array))))
-    is_valid = array.is_valid().to_numpy(zero_copy_only=False)
-    marks = pa.py_buffer(np.packbits(is_valid, bitorder="little").tobytes())
-    return pa.Array.from_buffers(array.type, len(array), [marks, *filled.buffers()[1:]])
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
@@ -228,7 +203,7 @@ def _open_text(path: Path) -> Iterator[BinaryIO]:
         if path.suffix.lower() != ".gz":
             yield file
             return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as compressed:
             yield cast(BinaryIO, compressed)
 
 
@@ -247,12 +222,45 @@ def _quoted(text: str) -> str:
 
 
 def _write_arrow(table: pa.Table, path: Path, file_format: str) -> None:
+    import pyarrow as pa
     from pyarrow import feather, parquet
 
     if file_format == "parquet":
         parquet.write_table(table, path)
     else:
-        feather.write_feather(table, path)
+        columns = [_in_clean_memory(column) for column in table.columns]
+        feather.write_feather(pa.Table.from_arrays(columns, schema=table.schema), path)
+
+
+def _in_clean_memory(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Copy a column so that its memory holds nothing but the values it shows.
+
+    Feather is an image of Arrow's memory. There a null is a mark beside a slot that may still hold the value
+    from before it was suppressed, and a slice may share its last byte with the records that follow.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return pa.chunked_array([_clean(chunk) for chunk in column.chunks], column.type)
+    chunks = [
+        pa.DictionaryArray.from_arrays(_clean(chunk.indices), chunk.dictionary, ordered=column.type.ordered)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, column.type)
+
+
+def _clean(array: pa.Array) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(array.type):
+        return array
+    blank = "" if _is_text(array.type) else False if pa.types.is_boolean(array.type) else 0
+    filled = pc.fill_null(array, pa.scalar(blank, array.type)).take(pa.array(np.arange(len(array))))
+    is_valid = array.is_valid().to_numpy(zero_copy_only=False)
+    marks = pa.py_buffer(np.packbits(is_valid, bitorder="little").tobytes()) if array.null_count else None
+    return pa.Array.from_buffers(array.type, len(array), [marks, *filled.buffers()[1:]])
 
 
 # Files of statistics packages
@@ -325,7 +333,7 @@ def _write_statistics(table: pa.Table, path: Path, file_format: str) -> None:
         else:
             # Every Stata since 14 opens this version; pyreadstat's default is for more than 32,767 columns.
             pyreadstat.write_dta(frame, target, version=14, **about)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+    except Exception:  # what the library says may quote records
         raise TableError(f"{path.name} could not be written as {FORMATS[file_format]}.") from None
 
 
