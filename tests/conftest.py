@@ -14,7 +14,10 @@ import microagg
 
 # Property tests draw the same examples on every run: a failure is a fact about the code, not about the day.
 settings.register_profile(
-    "microagg", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors]
+    "microagg",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 settings.load_profile("microagg")
 

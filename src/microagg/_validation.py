@@ -54,7 +54,8 @@ class Real:
     def allows(self, value: Any) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
             return False
-        return (value > self.low if self.open_low else value >= self.low) and value <= self.high
+        number = float(value)
+        return (number > self.low if self.open_low else number >= self.low) and number <= self.high
 
     def describe(self) -> str:
         upper = "" if self.high == math.inf else f" and at most {self.high}"
@@ -94,7 +95,11 @@ def check_parameters(owner: str, constraints: Mapping[str, Constraint], values: 
     for name, constraint in constraints.items():
         value = values[name]
         if not constraint.allows(value):
-            hint = did_you_mean(value, constraint.words) if isinstance(constraint, Choice) and isinstance(value, str) else ""
+            hint = (
+                did_you_mean(value, constraint.words)
+                if isinstance(constraint, Choice) and isinstance(value, str)
+                else ""
+            )
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be {constraint.describe()}. Got {value!r} instead.{hint}"
             )

@@ -81,7 +81,9 @@ def test_json_goes_to_stdout_and_words_to_stderr(folder):
 
 def test_flags_override_the_recipe(folder):
     arguments = ["release", "data.csv", "-r", "recipe.toml", "-o", "out", "--json"]
-    result = run(*arguments, "--k", "6", "--standardize", "minmax", "--order", "kept", "--format", "parquet", "--seed", 1)
+    result = run(
+        *arguments, "--k", "6", "--standardize", "minmax", "--order", "kept", "--format", "parquet", "--seed", 1
+    )
     assert json.loads(result.stdout)["n_cells"] == 2
     recipe = json.loads(Path("out/manifest.json").read_text())["recipe"]
     assert (recipe["k"], recipe["space"]["standardize"], recipe["output"]["order"]) == (6, "minmax", "kept")
@@ -183,7 +185,11 @@ def test_importing_stays_light(code):
     source = str(Path(microagg.__file__).parents[1])
     script = f"{code}; import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": source}
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": source},
     )
     assert done.stdout.strip() == "[]"
 

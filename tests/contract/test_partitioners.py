@@ -95,7 +95,9 @@ def test_labels_are_numbered_by_their_first_record(partitioner):
 def test_sse_is_that_of_the_labels(partitioner):
     X = points(50) + 1e6
     fitted = partitioner(k=4).fit(X)
-    expected = sum(((X[fitted.labels_ == c] - X[fitted.labels_ == c].mean(axis=0)) ** 2).sum() for c in range(fitted.n_cells_))
+    expected = sum(
+        ((X[fitted.labels_ == c] - X[fitted.labels_ == c].mean(axis=0)) ** 2).sum() for c in range(fitted.n_cells_)
+    )
     assert fitted.sse_ == pytest.approx(expected, rel=1e-9)
 
 

@@ -37,6 +37,7 @@ def test_a_release_loses_the_same(reference_data, name, columns, losses):
         column: numeric() if columns is None or column in columns else "identifier" for column in table.column_names
     }
     found = {
-        k: round(microagg.release(table, microagg.Recipe(k=k, attributes=attributes)).information_loss, 4) for k in losses
+        k: round(microagg.release(table, microagg.Recipe(k=k, attributes=attributes)).information_loss, 4)
+        for k in losses
     }
     assert found == losses

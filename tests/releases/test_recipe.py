@@ -21,16 +21,28 @@ MINIMAL = 'k = 3\n[attributes.age]\nrole = "quasi_identifier"\nkind = "numeric"\
         (MINIMAL.replace("k = 3", "k = 2.5"), "k: "),
         (MINIMAL.replace("k = 3", 'k = "3"'), "k: "),
         (MINIMAL.replace("k = 3", "k = true"), "k: "),
-        (MINIMAL.replace('"numeric"', '"numerical"'), "kind: must be one of 'numeric', 'ordinal', 'nominal'. Got 'numerical' instead. Did you mean 'numeric'?"),
+        (
+            MINIMAL.replace('"numeric"', '"numerical"'),
+            "kind: must be one of 'numeric', 'ordinal', 'nominal'. Got 'numerical' instead. Did you mean 'numeric'?",
+        ),
         (MINIMAL.replace("quasi_identifier", "quasi"), "role: must be one of 'identifier', 'quasi_identifier'"),
         (MINIMAL.replace("role", "rolle"), "rolle: unknown key. Did you mean 'role'?"),
         ('methd = "mdav"\n' + MINIMAL, "methd: unknown key. Did you mean 'method'?"),
         ('method = "mdv"\n' + MINIMAL, "Did you mean 'mdav'?"),
         (MINIMAL + '[space]\nstandardise = "zscore"', "space.standardise: unknown key. Did you mean 'standardize'?"),
         (MINIMAL + '[space]\nstandardize = "z-score"', "Did you mean 'zscore'?"),
-        (MINIMAL + '[missing]\npolicy = "drop"', "missing.policy: must be one of 'error', 'own_cell', 'impute', 'suppress'"),
-        (MINIMAL + '[strata]\nby = ["aeg"]', "strata.by names 'aeg', which is not a declared quasi_identifier. Did you mean 'age'?"),
-        (MINIMAL + '[partition]\nvariants = "2k"', "partition.variants: mdav has no such parameter. Did you mean 'variant'?"),
+        (
+            MINIMAL + '[missing]\npolicy = "drop"',
+            "missing.policy: must be one of 'error', 'own_cell', 'impute', 'suppress'",
+        ),
+        (
+            MINIMAL + '[strata]\nby = ["aeg"]',
+            "strata.by names 'aeg', which is not a declared quasi_identifier. Did you mean 'age'?",
+        ),
+        (
+            MINIMAL + '[partition]\nvariants = "2k"',
+            "partition.variants: mdav has no such parameter. Did you mean 'variant'?",
+        ),
         (MINIMAL + '[partition]\nvariant = "3k"', "The 'variant' parameter of MDAV must be one of 'generic', '2k'"),
         (MINIMAL + '[aggregate]\nnumeric = "mode"', "numeric must be one of 'mean', 'median', 'medoid'"),
         ('sampling_weight = "w"\n' + MINIMAL, "sampling_weight: 'w' is not declared"),
@@ -69,7 +81,7 @@ def test_a_recipe_round_trips_through_toml_and_json():
             "age": numeric(bounds=[0, 120], resolution=5, weight=2),
             "born": numeric(bounds=[dt.date(1900, 1, 1), dt.date(2020, 12, 31)]),
             "grade": ordinal(categories=["low", "high"]),
-            "odd \"name\" [x]\n": nominal(representative="medoid"),
+            'odd "name" [x]\n': nominal(representative="medoid"),
         },
     )
     assert Recipe.loads(recipe.dumps()) == recipe

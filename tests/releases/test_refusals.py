@@ -154,7 +154,7 @@ def test_an_output_path_that_exists(tmp_path):
 
 def test_a_format_that_cannot_be_written(tmp_path):
     made = microagg.release(pa.table({"x": [1, 2]}), Recipe(k=2, attributes={"x": numeric()}))
-    with pytest.raises(InputError, match=r"format must be one of .*'parquet'.*Did you mean 'parquet'"):
+    with pytest.raises(InputError, match=r"format must be one of .*parquet.*Did you mean 'parquet'"):
         made.save(tmp_path / "out", format="parqet")
     assert list(tmp_path.iterdir()) == []
 

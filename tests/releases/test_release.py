@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 
 import microagg
 from declarations import nominal, numeric, ordinal
@@ -141,9 +140,7 @@ def test_nominal_cells_publish_the_mode_or_the_taxonomic_centre():
 
 def test_sampling_weights_count():
     table = pa.table({"x": [0.0, 10.0], "c": ["a", "b"], "w": [1, 3]})
-    recipe = Recipe(
-        k=2, sampling_weight="w", attributes={"x": numeric(), "c": nominal(), "w": "non_confidential"}
-    )
+    recipe = Recipe(k=2, sampling_weight="w", attributes={"x": numeric(), "c": nominal(), "w": "non_confidential"})
     released = microagg.release(table, recipe).table
     assert set(released["x"].to_pylist()) == {7.5}
     assert set(released["c"].to_pylist()) == {"b"}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import microagg
-from declarations import nominal, numeric
+from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, TableError
 from microagg.releases.verify import recount
@@ -18,7 +18,9 @@ def test_a_stratum_of_one_record_never_comes_out_unchanged():
     table = pa.table({"region": ["a"] * 10 + ["b"], "x": [*range(10), 77]})
     attributes = {"region": nominal(), "x": numeric()}
     refusing = Recipe(k=3, strata={"by": ["region"]}, attributes=attributes)
-    with pytest.raises(TableError, match=r"1 of 2 strata of 'region' have fewer than k = 3 records \(1 records in all\)"):
+    with pytest.raises(
+        TableError, match=r"1 of 2 strata of 'region' have fewer than k = 3 records \(1 records in all\)"
+    ):
         microagg.release(table, refusing)
     merging = Recipe(k=3, strata={"by": ["region"], "small": "merge_small"}, attributes=attributes)
     released = microagg.release(table, merging).table
@@ -29,7 +31,9 @@ def test_a_stratum_of_one_record_never_comes_out_unchanged():
 
 def test_small_strata_are_pooled_with_each_other_before_anything_else():
     table = pa.table({"region": ["a"] * 10 + ["b"] * 2 + ["c"] * 2, "x": np.arange(14.0)})
-    recipe = Recipe(k=3, strata={"by": ["region"], "small": "merge_small"}, attributes={"region": nominal(), "x": numeric()})
+    recipe = Recipe(
+        k=3, strata={"by": ["region"], "small": "merge_small"}, attributes={"region": nominal(), "x": numeric()}
+    )
     made = microagg.release(table, recipe)
     cells = {cell: set(np.flatnonzero(made.partition == cell)) for cell in range(made.n_cells)}
     assert {10, 11, 12, 13} in cells.values()
@@ -141,3 +145,12 @@ def test_a_category_that_no_published_record_has_is_not_listed_in_the_dtype():
     frame = pd.DataFrame({"c": pd.Categorical(["a"] * 5 + ["rare"]), "x": [1.0] * 6})
     released = microagg.release(frame, Recipe(k=3, attributes={"c": nominal(), "x": numeric()})).table
     assert list(released["c"].cat.categories) == ["a"]
+
+
+@pytest.mark.parametrize("declared", [numeric(), nominal(), ordinal(categories=["a"])])
+def test_an_attribute_without_any_value_stays_without(declared):
+    table = pa.table({"x": pa.array([None] * 4, pa.float64() if declared["kind"] == "numeric" else pa.string())})
+    made = microagg.release(table, Recipe(k=2, missing={"policy": "own_cell"}, attributes={"x": declared}))
+    assert made.table.equals(table)
+    with pytest.raises(TableError, match="column 'x' has no value at all to impute from"):
+        microagg.release(table, Recipe(k=2, missing={"policy": "impute"}, attributes={"x": declared}))

@@ -66,7 +66,7 @@ def test_an_outline_that_is_not_a_tree_is_refused_with_its_line(text, message):
 
 
 def test_a_missing_or_broken_file_is_refused_by_name_not_by_path(tmp_path):
-    with pytest.raises(RecipeError, match="no taxonomy file named 'none.txt'"):
+    with pytest.raises(RecipeError, match=r"no taxonomy file named 'none\.txt'"):
         Taxonomy.load(tmp_path / "none.txt")
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(RecipeError, match=r"'broken\.json' is not UTF-8 text of its format"):

@@ -65,16 +65,16 @@ def test_nominal_squared_distance_is_zero_or_one(labels):
 
 
 def test_ordinal_distance_is_that_of_ranks():
-    space = mixed_space(
-        [measured(["low", "high", "mid"], kind="ordinal", categories=("low", "mid", "high"))], "minmax"
-    )
+    space = mixed_space([measured(["low", "high", "mid"], kind="ordinal", categories=("low", "mid", "high"))], "minmax")
     np.testing.assert_allclose(space.matrix[:, 0], [0, 1, 0.5])
 
 
 @given(st.dictionaries(st.integers(1, 14), st.integers(0, 13), min_size=2, max_size=14))
 def test_with_a_taxonomy_squared_distance_is_the_semantic_distance(raw):
     # Child c hangs on a smaller number: always a tree with root 0.
-    tree = Taxonomy.from_parents({str(child): str(parent % child) if parent % child in raw else "0" for child, parent in raw.items()})
+    tree = Taxonomy.from_parents(
+        {str(child): str(parent % child) if parent % child in raw else "0" for child, parent in raw.items()}
+    )
     labels = list(tree.parents)
     space = mixed_space([measured(labels, kind="nominal", taxonomy=tree)])
     np.testing.assert_allclose(squared_distances(space), tree.distances(labels), atol=1e-9)

@@ -171,9 +171,7 @@ def test_rebuilt_uci_files_have_the_published_hash(name: str, reference: Referen
 
 
 @pytest.mark.parametrize("name", UCI)
-def test_fetched_uci_files_become_the_pinned_one(
-    name: str, reference: Reference, cache: Path, server: Server
-) -> None:
+def test_fetched_uci_files_become_the_pinned_one(name: str, reference: Reference, cache: Path, server: Server) -> None:
     server.files = _raw_uci_files(name, reference)
     fetched = datasets.fetch(name)
     assert fetched.read_bytes() == reference(name).read_bytes()
@@ -205,9 +203,7 @@ def test_folder_without_the_file_falls_through_to_the_source_and_then_the_cache(
     assert datasets.load_heart().num_rows == 303
 
 
-def test_available_says_where_each_table_is(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_available_says_where_each_table_is(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "folder"
     for place, file_name in ((folder, "census.csv"), (cache, "census.csv"), (cache, "adult.csv")):
         place.mkdir(exist_ok=True)
@@ -237,9 +233,7 @@ def test_a_found_file_with_another_content_is_refused(
         datasets.load_census()
 
 
-def test_fetching_replaces_a_damaged_file_of_the_cache(
-    reference: Reference, cache: Path, server: Server
-) -> None:
+def test_fetching_replaces_a_damaged_file_of_the_cache(reference: Reference, cache: Path, server: Server) -> None:
     server.files = _raw_uci_files("heart", reference)
     cache.mkdir()
     (cache / "heart_disease_cleveland.csv").touch()

@@ -195,9 +195,7 @@ def test_values_that_statistics_formats_cannot_hold_are_counted(tmp_path, extens
 
 
 def test_limits_of_one_format_only(tmp_path):
-    assert "1 values of more than 32767 bytes" in refused(
-        pa.table({"x": ["canary" * 6000, "b"]}), tmp_path / "t.sav"
-    )
+    assert "1 values of more than 32767 bytes" in refused(pa.table({"x": ["canary" * 6000, "b"]}), tmp_path / "t.sav")
     assert "too large" in refused(pa.table({"x": [1e308]}), tmp_path / "t.dta")
     write_table(pa.table({"x": ["long" * 6000, None], "y": [1e307, None]}), tmp_path / "t.dta")
     assert read_table(tmp_path / "t.dta").to_pydict() == {"x": ["long" * 6000, None], "y": [1e307, None]}

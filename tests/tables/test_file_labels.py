@@ -35,9 +35,7 @@ LABELLED = pa.Table.from_arrays(
         [
             with_labels(pa.field("sex", pa.int64()), Labels("Sex ♀", ((1, "female"), (2, "männlich")))),
             with_labels(pa.field("rate", pa.float64()), Labels("Rate", ((1.0, "one"),))),
-            with_labels(
-                pa.field("code", pa.string()), Labels("Code", (("a", "first"), ("long text", "unused")))
-            ),
+            with_labels(pa.field("code", pa.string()), Labels("Code", (("a", "first"), ("long text", "unused")))),
             with_labels(pa.field("day", pa.date32()), Labels("Day")),
         ]
     ),
@@ -46,30 +44,22 @@ LABELLED = pa.Table.from_arrays(
 
 @pytest.mark.parametrize("extension", ["parquet", "feather"])
 def test_arrow_formats_keep_all_labels(tmp_path, extension):
-    assert round_trip(LABELLED, tmp_path / f"t.{extension}").schema.equals(
-        LABELLED.schema, check_metadata=True
-    )
+    assert round_trip(LABELLED, tmp_path / f"t.{extension}").schema.equals(LABELLED.schema, check_metadata=True)
 
 
 @pytest.mark.parametrize("extension", STATISTICS)
 def test_statistics_formats_keep_labels(tmp_path, extension):
-    again = {
-        field.name: labels_of(field) for field in round_trip(LABELLED, tmp_path / f"t.{extension}").schema
-    }
+    again = {field.name: labels_of(field) for field in round_trip(LABELLED, tmp_path / f"t.{extension}").schema}
     assert [labels.label for labels in again.values()] == ["Sex ♀", "Rate", "Code", "Day"]
     assert again["sex"].value_labels == ((1, "female"), (2, "männlich"))
     assert again["rate"].value_labels == ((1.0, "one"),)
     has_text_labels = extension != "dta"
-    assert again["code"].value_labels == (
-        (("a", "first"), ("long text", "unused")) if has_text_labels else ()
-    )
+    assert again["code"].value_labels == ((("a", "first"), ("long text", "unused")) if has_text_labels else ())
 
 
 def test_formats_measures_and_missing_ranges_of_spss_are_kept(tmp_path):
     path = tmp_path / "t.sav"
-    frame = pytest.importorskip("polars").DataFrame(
-        {"age": [30.0, 99.0], "income": [1.5, 2.0], "s": ["x", ""]}
-    )
+    frame = pytest.importorskip("polars").DataFrame({"age": [30.0, 99.0], "income": [1.5, 2.0], "s": ["x", ""]})
     pyreadstat.write_sav(
         frame,
         path,
@@ -119,9 +109,7 @@ def test_a_name_too_long_to_have_value_labels_in_stata_is_refused(tmp_path):
 
 
 def test_labelled_texts_that_spss_has_no_room_for_are_left_out(tmp_path):
-    table = one_labelled_column(
-        pa.array(["ä", "b"]), Labels("Text", (("ä", "a"), ("ööö", "o"), ("xyz", "x")))
-    )
+    table = one_labelled_column(pa.array(["ä", "b"]), Labels("Text", (("ä", "a"), ("ööö", "o"), ("xyz", "x"))))
     assert labels_of(round_trip(table, tmp_path / "t.sav").field("x")).value_labels == (
         ("ä", "a"),
         ("xyz", "x"),

@@ -99,9 +99,7 @@ def test_columns_need_names_of_their_own(read):
 
 
 def test_rows_with_another_number_of_fields_are_counted(read):
-    with pytest.raises(
-        TableError, match=r"has 2 columns, but 2 of its rows .* first is row 3 with 1 \(the header"
-    ):
+    with pytest.raises(TableError, match=r"has 2 columns, but 2 of its rows .* first is row 3 with 1 \(the header"):
         read('a,b\n1,"x\ny"\n3\n4,5,6\n7,8\n')
 
 
@@ -120,13 +118,9 @@ def test_a_quote_that_is_not_closed_is_refused(read):
 
 
 def test_what_is_written(tmp_path):
-    table = pa.table(
-        {"text": ["x", 'say "a, b"', "", None], "n": [1, None, 3, 4], "d": [0.1, 1e-300, 2.0, None]}
-    )
+    table = pa.table({"text": ["x", 'say "a, b"', "", None], "n": [1, None, 3, 4], "d": [0.1, 1e-300, 2.0, None]})
     write_table(table, tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_bytes() == (
-        b'"text","n","d"\n"x",1,0.1\n"say ""a, b""",,1e-300\n"",3,2\n,4,\n'
-    )
+    assert (tmp_path / "t.csv").read_bytes() == (b'"text","n","d"\n"x",1,0.1\n"say ""a, b""",,1e-300\n"",3,2\n,4,\n')
     write_table(table.select(["text"]), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_bytes() == b'"text"\n"x"\n"say ""a, b"""\n""\nNA\n'
 

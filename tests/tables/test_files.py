@@ -24,9 +24,7 @@ COLUMNS = {
     "text": pa.array(["plain", 'a "quoted", one', None, "two\nlines", "żółw 亀 🐢"]),
     "truth": pa.array([True, False, None, True, True]),
     "day": pa.array([date(2024, 2, 29), date(1931, 1, 1), None, date(1583, 1, 1), date(2100, 12, 31)]),
-    "moment": pa.array(
-        [datetime(2024, 2, 29, 13, 45, 1, 250_000), datetime(1931, 1, 1), None] * 1 + [None] * 2
-    ),
+    "moment": pa.array([datetime(2024, 2, 29, 13, 45, 1, 250_000), datetime(1931, 1, 1), None] * 1 + [None] * 2),
     "clock": pa.array([time(13, 45, 1), time(0), None, time(23, 59, 59), None], pa.time64("us")),
     "category": pa.array(["b", "a", None, "b", "c"]).dictionary_encode(),
     "empty": pa.array([None] * 5, pa.float64()),
@@ -164,9 +162,7 @@ def test_any_text_without_blanks_at_its_end_survives_statistics_formats(tmp_path
 
 def test_metadata_of_other_programs_is_left_out(tmp_path):
     field = pa.field("x", pa.int64(), metadata={b"secret": b"Ann", b"microagg.label": b"X"})
-    table = pa.Table.from_arrays(
-        [pa.array([1])], schema=pa.schema([field], metadata={b"pandas": b"secret index"})
-    )
+    table = pa.Table.from_arrays([pa.array([1])], schema=pa.schema([field], metadata={b"pandas": b"secret index"}))
     for extension in ("parquet", "feather"):
         path = tmp_path / f"t.{extension}"
         write_table(table, path)

@@ -129,7 +129,7 @@ def cell_modes(codes: FloatArray, cells: Cells) -> FloatArray:
     cell, category = np.divmod(pairs, n_categories)
     best_first = np.lexsort((category, -weight, cell))
     _, first = np.unique(cell[best_first], return_index=True)
-    modes = category[best_first][first].astype(np.float64)
+    modes: FloatArray = category[best_first][first].astype(np.float64)
     modes[cells.labels[missing]] = np.nan
     return modes
 

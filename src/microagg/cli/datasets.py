@@ -27,4 +27,6 @@ def datasets(
         print_json([asdict(entry) for entry in library.available()])
     elif fetch is None:
         for entry in library.available():
-            typer.echo(f"{entry.name:<14} {entry.n_records:>6} x {entry.n_attributes:<3} {entry.where:<9} {entry.title}")
+            typer.echo(
+                f"{entry.name:<14} {entry.n_records:>6} x {entry.n_attributes:<3} {entry.where:<9} {entry.title}"
+            )

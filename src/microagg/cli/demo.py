@@ -56,7 +56,9 @@ kind = "numeric"
 
 @explains_errors
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the demonstration.")] = Path("demo-output"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the demonstration.")] = Path(
+        "demo-output"
+    ),
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
 ) -> None:
     """Generate a survey, release it with MDAV, check the written file, and show what to look at."""

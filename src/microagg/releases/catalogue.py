@@ -48,7 +48,7 @@ class Method:
 
     def partitioner(self, k: int, **options: Any) -> Partitioner:
         """The method's partitioner with a recipe's options."""
-        return self.partitioner_class(k=k, **options)  # type: ignore[call-arg]
+        return self.partitioner_class(k=k, **options)
 
     @property
     def stages(self) -> dict[str, str]:
@@ -82,7 +82,5 @@ METHODS: dict[str, Method] = {
 def method_named(name: str) -> Method:
     """The catalogue's entry of that name."""
     if name not in METHODS:
-        raise RecipeError(
-            f"no method named {name!r}.{did_you_mean(name, METHODS)} Known methods: {', '.join(METHODS)}"
-        )
+        raise RecipeError(f"no method named {name!r}.{did_you_mean(name, METHODS)} Known methods: {', '.join(METHODS)}")
     return METHODS[name]

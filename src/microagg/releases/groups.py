@@ -56,7 +56,9 @@ def combine(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> IntArra
     return labels
 
 
-def group_records(groups: IntArray, k: int, small: SmallGroups, what: str, *, within: IntArray | None = None) -> Grouping:
+def group_records(
+    groups: IntArray, k: int, small: SmallGroups, what: str, *, within: IntArray | None = None
+) -> Grouping:
     """Make every group at least k records large, or refuse.
 
     Small groups are pooled with each other; if the pool is still small, it joins the smallest group that is not.

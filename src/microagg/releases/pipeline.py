@@ -250,9 +250,7 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
     return cells_in_order(labels)
 
 
-def _aggregate(
-    measured: Sequence[Measured], cells: Cells, matrix: FloatArray, recipe: Recipe
-) -> dict[str, pa.Array]:
+def _aggregate(measured: Sequence[Measured], cells: Cells, matrix: FloatArray, recipe: Recipe) -> dict[str, pa.Array]:
     """What each record's cell publishes, column by column."""
     medoids: IntArray | None = None
     arrays = {}
@@ -274,7 +272,9 @@ def _any_missing(column: Measured, cells: Cells) -> npt.NDArray[np.bool_]:
 
 def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:
     if column.kind is Kind.NUMERIC:
-        values = cell_means(column.values, cells) if choice is Representative.MEAN else cell_medians(column.values, cells)
+        values = (
+            cell_means(column.values, cells) if choice is Representative.MEAN else cell_medians(column.values, cells)
+        )
         rounded = round_to_resolution(values, column.resolution)
         return rounded if column.bounds is None else np.clip(rounded, *column.bounds)
     if column.kind is Kind.ORDINAL:
@@ -296,7 +296,9 @@ def _nearest_observed(ranks: FloatArray, observed: FloatArray) -> FloatArray:
     grid = np.unique(observed[~np.isnan(observed)])
     if not len(grid):
         return ranks
-    above = np.clip(np.searchsorted(grid, ranks), 1, max(len(grid) - 1, 1)) if len(grid) > 1 else np.zeros(len(ranks), int)
+    above = (
+        np.clip(np.searchsorted(grid, ranks), 1, max(len(grid) - 1, 1)) if len(grid) > 1 else np.zeros(len(ranks), int)
+    )
     below = np.maximum(above - 1, 0)
     nearest = np.where(ranks - grid[below] <= grid[above] - ranks, grid[below], grid[above])
     return np.where(np.isnan(ranks), np.nan, nearest)

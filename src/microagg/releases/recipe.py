@@ -311,5 +311,3 @@ def _explain_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
                 return f"line {number} declares column {column!r} a second time"
             seen.add(column)
     return str(error)
-
-

@@ -80,9 +80,8 @@ class Release:
         folder = Path(folder).absolute()
         refuse_existing(folder, overwrite)
         if format not in WRITABLE:
-            raise ParameterError(
-                f"format must be one of {', '.join(map(repr, WRITABLE))}. Got {format!r} instead.{did_you_mean(format, WRITABLE)}"
-            )
+            hint = did_you_mean(format, WRITABLE)
+            raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
         name = f"table.{format}"
         with whole_or_nothing(folder, overwrite=overwrite) as partial:
             write_table(self.frame.table, partial / name)
@@ -107,7 +106,8 @@ def read_as_written(path: Path) -> pa.Table:
     """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
     if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
         names = read_table(path).column_names
-        return read_table(path, text_columns=names, missing=("",))
+        # A missing value is an empty field; where a table has one column, NA (an empty line would be skipped).
+        return read_table(path, text_columns=names, missing=("",) if len(names) > 1 else ("NA",))
     return read_table(path)
 
 

@@ -15,20 +15,25 @@ from microagg.tables.frames import Column, Frame
 
 __all__ = ["Guess", "draft_recipe", "guess_schema"]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _WORDS = {
-    Role.IDENTIFIER: frozenset(
-        "id ids uid uuid guid ssn nif nie dni name names surname firstname lastname email mail phone telephone mobile "
-        "passport iban account license licence plate mrn nhs address street url ip username login".split()
-    ),
-    Role.QUASI_IDENTIFIER: frozenset(
-        "age sex gender birth born birthday dob zip zipcode postcode postal city town region county state country "
-        "district municipality race ethnicity ethnic marital education occupation job profession nationality native "
-        "language household children height weight admission discharge employees staff sector nace industry".split()
-    ),
-    Role.CONFIDENTIAL: frozenset(
-        "income salary wage wages earnings diagnosis disease illness icd hiv tax turnover profit debt loan "
-        "medication drug religion political party vote criminal conviction score result outcome".split()
-    ),
+    Role.IDENTIFIER: _words("""
+        id ids uid uuid guid ssn nif nie dni name names surname firstname lastname email mail phone telephone mobile
+        passport iban account license licence plate mrn nhs address street url ip username login
+    """),
+    Role.QUASI_IDENTIFIER: _words("""
+        age sex gender birth born birthday dob zip zipcode postcode postal city town region county state country
+        district municipality race ethnicity ethnic marital education occupation job profession nationality native
+        language household children height weight admission discharge employees staff sector nace industry
+    """),
+    Role.CONFIDENTIAL: _words("""
+        income salary wage wages earnings diagnosis disease illness icd hiv tax turnover profit debt loan
+        medication drug religion political party vote criminal conviction score result outcome
+    """),
 }
 _FEW_VALUES = 10
 
@@ -102,7 +107,9 @@ def _guess_kind(column: Column, n_distinct: int, is_code: bool) -> tuple[Kind, s
     if column.is_temporal:
         return Kind.NUMERIC, "dates or times", ""
     if column.is_number and n_distinct <= _FEW_VALUES:
-        question = f"only {n_distinct} different numbers: are they amounts (numeric), grades (ordinal) or codes (nominal)?"
+        question = (
+            f"only {n_distinct} different numbers: are they amounts (numeric), grades (ordinal) or codes (nominal)?"
+        )
         return Kind.NUMERIC, "numbers", question
     if column.is_number:
         return Kind.NUMERIC, f"numbers, {n_distinct} different", ""
@@ -122,7 +129,11 @@ def _guess_role(column: Column, n_distinct: int, kind: Kind) -> tuple[Role, str,
     if kind is Kind.NOMINAL and column.is_text and present > _FEW_VALUES and n_distinct > 0.9 * present:
         return Role.IDENTIFIER, f"text, {n_distinct} different values in {present} records", "does it name a record?"
     question = "can outsiders know it (quasi_identifier), must it stay linked to nobody (confidential), or neither?"
-    return Role.QUASI_IDENTIFIER, "nothing in its name says what it is, so it is treated as known to outsiders", question
+    return (
+        Role.QUASI_IDENTIFIER,
+        "nothing in its name says what it is, so it is treated as known to outsiders",
+        question,
+    )
 
 
 def _words_of(name: str) -> set[str]:
@@ -181,7 +192,9 @@ def _missing_section(guesses: Sequence[Guess]) -> list[str]:
     if incomplete:
         counts = ", ".join(f"{json_text(g.name)} {g.n_missing}" for g in incomplete)
         lines.append(f"# Missing values in quasi-identifiers: {counts}.")
-        lines.append("# DECIDE: own_cell (missing stays missing, cells by pattern), impute, or suppress (leave records out)")
+        lines.append(
+            "# DECIDE: own_cell (missing stays missing, cells by pattern), impute, or suppress (leave records out)"
+        )
     lines.append('policy = "error"         # or "own_cell", "impute", "suppress"')
     if incomplete:
         lines.append('small = "refuse"         # or "merge_small": pool patterns with fewer than k records')

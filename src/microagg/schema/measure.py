@@ -71,7 +71,7 @@ class Measured:
         if self.kind is Kind.NUMERIC:
             return self.column.array_of(values)
         present = np.flatnonzero(~self.missing)
-        record_with = np.zeros(len(self.labels), dtype=np.int64)
+        record_with = np.zeros(max(len(self.labels), 1), dtype=np.int64)
         record_with[self.values[present].astype(np.int64)] = present
         missing = np.isnan(values)
         rows = record_with[np.where(missing, 0, values).astype(np.int64)]

@@ -53,7 +53,7 @@ class Taxonomy:
     def _refuse_cycles(self) -> None:
         reaches_root = {self.root}
         for node in self.parents:
-            path = []
+            path: list[str] = []
             while node not in reaches_root:
                 if node in path:
                     raise RecipeError(f"the taxonomy has a cycle through {_named(path[path.index(node) :])}")
@@ -69,7 +69,7 @@ class Taxonomy:
     @classmethod
     def flat(cls, labels: Sequence[str], *, root: str = "any") -> Taxonomy:
         """A list of categories as a tree of depth one."""
-        return cls({label: root for label in labels})
+        return cls(dict.fromkeys(labels, root))
 
     @classmethod
     def from_outline(cls, text: str) -> Taxonomy:

@@ -55,7 +55,7 @@ def standardize(
             raise TableError(f"standardize = 'bounds' needs bounds of column {name!r}. Add: bounds = [low, high]")
         origin, unit = bounds[0], bounds[1] - bounds[0]
     elif present.min() == present.max():
-        return values - present[0]
+        return values - float(present[0])
     elif how is Standardize.MINMAX:
         origin, unit = present.min(), np.ptp(present)
     else:
@@ -64,4 +64,5 @@ def standardize(
         origin = present.mean()
         origin = origin + (present - origin).mean()
         unit = np.sqrt(np.mean((present - origin) ** 2))
-    return (values - origin) / unit
+    scaled: npt.NDArray[np.float64] = (values - origin) / unit
+    return scaled

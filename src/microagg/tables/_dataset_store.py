@@ -132,8 +132,7 @@ def _retrieve(raw: RawFile, folder: Path, source: Source) -> Path:
         ) from None
     except ValueError:  # pooch's word for a hash that differs
         raise TableError(
-            f"{raw.url} does not give the file with SHA-256 {raw.sha256}. "
-            f"Nothing was kept. {_by_hand(source)}"
+            f"{raw.url} does not give the file with SHA-256 {raw.sha256}. Nothing was kept. {_by_hand(source)}"
         ) from None
 
 

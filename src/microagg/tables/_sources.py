@@ -71,8 +71,7 @@ def import_optional(module: str, install: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise TableError(
-            f"This needs the package {module}, which is not installed here. "
-            f'Install it with: pip install "{install}"'
+            f'This needs the package {module}, which is not installed here. Install it with: pip install "{install}"'
         ) from error
 
 
@@ -151,9 +150,7 @@ _WATER_COLUMNS = (
 _WATER_MEASURED_WITH_DECIMALS = ("ZN-", "PH-", "SSV-", "SED-", "RD-")
 
 
-def _casc(
-    name: str, *, title: str, rda: str, sha256: str, n_records: int, types: Mapping[str, str]
-) -> Source:
+def _casc(name: str, *, title: str, rda: str, sha256: str, n_records: int, types: Mapping[str, str]) -> Source:
     return Source(
         name=name,
         title=title,
@@ -177,9 +174,7 @@ _ALL = (
         rda="CASCrefmicrodata.rda",
         sha256="40fb91564d4379274610e941161fd38729adb471bddb9c71d7c01ef142fd0f5b",
         n_records=1080,
-        types=_types(
-            "AFNLWGT AGI EMCONTRB FEDTAX PTOTVAL STATETAX TAXINC POTHVAL INTVAL PEARNVAL FICA WSALVAL ERNVAL"
-        ),
+        types=_types("AFNLWGT AGI EMCONTRB FEDTAX PTOTVAL STATETAX TAXINC POTHVAL INTVAL PEARNVAL FICA WSALVAL ERNVAL"),
     ),
     _casc(
         "tarragona",
@@ -208,20 +203,14 @@ _ALL = (
         name="adult",
         title="Adult (Census Income)",
         licence="CC BY 4.0",
-        citation=(
-            "Becker, B. & Kohavi, R. (1996). Adult. UCI Machine Learning Repository. doi:10.24432/C5XW20"
-        ),
+        citation=("Becker, B. & Kohavi, R. (1996). Adult. UCI Machine Learning Repository. doi:10.24432/C5XW20"),
         file_name="adult.csv",
         sha256="bf0482767305b8e0fdea738fe4e72ec6ee531a69f99ed34cc196f741c7c43298",
         n_records=48842,
         types=_types(_ADULT_COLUMNS, text=set(_ADULT_COLUMNS.split()) - _ADULT_NUMBERS),
         raw_files=(
-            RawFile(
-                f"{UCI}/adult/adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
-            ),
-            RawFile(
-                f"{UCI}/adult/adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"
-            ),
+            RawFile(f"{UCI}/adult/adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
+            RawFile(f"{UCI}/adult/adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"),
         ),
         convert=_from_adult,
     ),

@@ -283,8 +283,7 @@ def load_water(*, kind: Kind = "pyarrow") -> Any:
 def _source(name: str) -> Source:
     if name not in SOURCES:
         raise ParameterError(
-            f"There is no reference table {name!r}; there are {', '.join(SOURCES)}."
-            f"{did_you_mean(name, SOURCES)}"
+            f"There is no reference table {name!r}; there are {', '.join(SOURCES)}.{did_you_mean(name, SOURCES)}"
         )
     return SOURCES[name]
 
@@ -336,8 +335,6 @@ def _as_pandas(table: Any) -> Any:
     import pyarrow as pa
 
     nullable = {pa.int64(): pd.Int64Dtype()}
-    with_gaps = [
-        column for column in table.column_names if table[column].null_count and table[column].type in nullable
-    ]
+    with_gaps = [column for column in table.column_names if table[column].null_count and table[column].type in nullable]
     frame = table.to_pandas()
     return frame.assign(**{c: table[c].to_pandas(types_mapper=nullable.get) for c in with_gaps})

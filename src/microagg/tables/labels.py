@@ -312,9 +312,7 @@ def _declared_missing_ranges(source: str) -> dict[str, Any]:
     return ranges
 
 
-def _stored_labels(
-    about: Any, name: str, kind_of_file: str, missing_ranges: Sequence[dict[str, Any]]
-) -> Labels:
+def _stored_labels(about: Any, name: str, kind_of_file: str, missing_ranges: Sequence[dict[str, Any]]) -> Labels:
     display_format = about.original_variable_types[name]
     measure = about.variable_measure[name]
     return Labels(

@@ -10,16 +10,15 @@ import csv
 import gzip
 import io
 import os
-import warnings
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from microagg.errors import TableError, did_you_mean
+from microagg.tables._excel import read_excel
+from microagg.tables._formats import FORMATS, check_names, refusing
 from microagg.tables.labels import read_labelled
 
 if TYPE_CHECKING:
@@ -29,18 +28,6 @@ __all__ = ["DEFAULT_MISSING", "EXTENSIONS", "FORMATS", "format_of", "read_table"
 
 DEFAULT_MISSING = ("", "NA", "NaN")
 
-FORMATS = {
-    "csv": "comma-separated text",
-    "csv.gz": "comma-separated text compressed with gzip",
-    "tsv": "tab-separated text",
-    "parquet": "Parquet",
-    "feather": "Feather (Arrow IPC file)",
-    "sav": "SPSS",
-    "dta": "Stata",
-    "sas7bdat": "SAS",
-    "xpt": "SAS transport",
-    "xlsx": "Excel",
-}
 EXTENSIONS = {f".{name}": name for name in FORMATS} | {".arrow": "feather", ".zsav": "sav"}
 DELIMITERS = {"csv": ",", "csv.gz": ",", "tsv": "\t"}
 
@@ -71,9 +58,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
             return EXTENSIONS[extension]
     suffix = Path(path).suffix.lower()
     if suffix in (".xls", ".xlsb", ".ods"):
-        raise TableError(
-            f"{name}: of the spreadsheet formats only .xlsx is read; save the sheet as .xlsx or .csv."
-        )
+        raise TableError(f"{name}: of the spreadsheet formats only .xlsx is read; save the sheet as .xlsx or .csv.")
     known = ", ".join(EXTENSIONS)
     raise TableError(f"{name}: unknown extension. Known are {known}.{did_you_mean(suffix, EXTENSIONS)}")
 
@@ -136,11 +121,11 @@ def read_table(
     elif file_format in ("parquet", "feather"):
         table = _read_arrow(path, file_format)
     elif file_format == "xlsx":
-        table = _read_excel(path, text_columns)
+        table = read_excel(path, text_columns)
     else:
-        with _refusing(path, file_format):
+        with refusing(path, file_format):
             table = read_labelled(path, file_format)
-    _check_names(table.column_names, path)
+    check_names(table.column_names, path)
     return table
 
 
@@ -156,50 +141,21 @@ def _check_is_file(path: Path) -> None:
         raise TableError(f"{path.name} cannot be opened: {error.strerror}.") from None
 
 
-def _check_names(names: Sequence[str], path: Path) -> None:
-    unnamed = [str(position) for position, name in enumerate(names, start=1) if not name.strip()]
-    if unnamed:
-        raise TableError(f"{path.name}: no name in the header at position {', '.join(unnamed)}.")
-    repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise TableError(f"{path.name}: more than one column is called {', '.join(repeated)}.")
-
-
-@contextmanager
-def _refusing(path: Path, file_format: str) -> Iterator[None]:
-    """Turn any error of a library into one that quotes nothing from the file."""
-    try:
-        yield
-    except TableError:
-        raise
-    except MemoryError:
-        raise TableError(
-            f"{path.name} is damaged or too large: reading it takes more memory than there is."
-        ) from None
-    except Exception:
-        raise TableError(
-            f"{path.name} cannot be read as {FORMATS[file_format]}: "
-            "it is cut short, damaged or not of this format."
-        ) from None
-
-
 # Text files
 
 
-def _read_text(
-    path: Path, file_format: str, text_columns: Collection[str], missing: Sequence[str]
-) -> pa.Table:
+def _read_text(path: Path, file_format: str, text_columns: Collection[str], missing: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     file = _TextFile(path, DELIMITERS[file_format], tuple(missing))
-    with _refusing(path, file_format):
+    with refusing(path, file_format):
         file.check_encoding_and_quotes()
         names, has_rows = file.header()
-    _check_names(names, path)
+    check_names(names, path)
     types = dict.fromkeys(text_columns, pa.string())
     if not has_rows:
         return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
-    with _refusing(path, file_format):
+    with refusing(path, file_format):
         table = file.parse(types)
         too_long = file.columns_with_too_long_integers(table)
         return file.parse(types | dict.fromkeys(too_long, pa.string())) if too_long else table
@@ -304,7 +260,7 @@ class _TextFile:
 
 
 def _read_arrow(path: Path, file_format: str) -> pa.Table:
-    with _refusing(path, file_format):
+    with refusing(path, file_format):
         if file_format == "parquet":
             from pyarrow import parquet
 
@@ -316,81 +272,3 @@ def _read_arrow(path: Path, file_format: str) -> pa.Table:
             table = feather.read_table(path, memory_map=False)
         table.validate(full=True)
     return table
-
-
-# Excel
-
-
-def _read_excel(path: Path, text_columns: Collection[str]) -> pa.Table:
-    import pyarrow as pa
-
-    with _refusing(path, "xlsx"):
-        header, *rows = _cells_of_first_sheet(path) or [[]]
-    if not header:
-        raise TableError(f"{path.name}: the first row of the first sheet is empty; it should be the header.")
-    names = ["" if cell is None else _cell_as_text(cell) for cell in header]
-    _check_names(names, path)
-    too_long = [number for number, row in enumerate(rows, start=2) if len(row) > len(names)]
-    if too_long:
-        raise TableError(
-            f"{path.name}: {len(too_long)} rows have values to the right of the header's {len(names)} "
-            f"columns; the first is row {too_long[0]}."
-        )
-    columns = (
-        [row[position] if position < len(row) else None for row in rows] for position in range(len(names))
-    )
-    with _refusing(path, "xlsx"):
-        arrays = [
-            _typed_cells(cells, name in text_columns) for name, cells in zip(names, columns, strict=True)
-        ]
-        return pa.Table.from_arrays(arrays, names=names)
-
-
-def _cells_of_first_sheet(path: Path) -> list[list[Any]]:
-    """Return the values row by row, without empty cells at the end of a row and empty rows at the end."""
-    import openpyxl
-
-    with path.open("rb") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # openpyxl's warnings may quote cells
-        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # what a file says about its extent may be wrong
-        rows = [[None if cell.data_type == "e" else cell.value for cell in row] for row in sheet.iter_rows()]
-        book.close()
-    for row in rows:
-        _drop_trailing(row, None)
-    _drop_trailing(rows, [])
-    return rows
-
-
-def _drop_trailing(items: list[Any], empty: object) -> None:
-    while items and items[-1] == empty:
-        items.pop()
-
-
-def _typed_cells(cells: list[Any], as_text: bool) -> pa.Array:
-    import pyarrow as pa
-
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if not kinds:
-        return pa.array(cells, pa.string() if as_text else pa.null())
-    if not as_text:
-        if kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells):
-            return pa.array(cells, pa.int64())
-        if kinds <= {int, float}:
-            return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
-        if kinds == {bool}:
-            return pa.array(cells, pa.bool_())
-        if kinds == {datetime}:
-            return pa.array(cells, pa.timestamp("us"))
-        if kinds == {time}:
-            return pa.array(cells, pa.time64("us"))
-    return pa.array([None if cell is None else _cell_as_text(cell) for cell in cells], pa.string())
-
-
-def _cell_as_text(cell: Any) -> str:
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return cell.isoformat() if isinstance(cell, datetime | time) else str(cell)
