@@ -166,17 +166,15 @@ def test_overwriting_replaces_the_whole_folder(tmp_path):
 
 
 KILLED_AT_EACH_STEP = """
-import os, signal, sys
+import os, signal, sys, traceback
 from pathlib import Path
 import pyarrow as pa, numpy as np, microagg
 from microagg import Recipe
 from microagg.releases.check import check_release
 
-pa.set_cpu_count(1)
 root = Path(sys.argv[1])
 quasi = {"role": "quasi_identifier", "kind": "numeric"}
 made = microagg.release(pa.table({"x": np.arange(20.0)}), Recipe(k=3, attributes={"x": quasi}))
-made.save(root / "warm")
 STEPS = ("open", "os.", "shutil.", "tempfile.")
 state = {"left": None}
 
@@ -188,24 +186,40 @@ def kill_at_the_chosen_step(event, args):
         state["left"] -= 1
 
 sys.addaudithook(kill_at_the_chosen_step)
+
+def in_a_child(work, killed_at=None):
+    # Files are read and written in children only: a process that has run Arrow's threads should not be forked.
+    child = os.fork()
+    if child == 0:
+        try:
+            state["left"] = killed_at
+            work()
+            state["left"] = None
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL, status
+        return "killed"
+    assert os.WEXITSTATUS(status) == 0, status
+    return "done"
+
+def check(target):
+    findings = check_release(target)
+    assert all(finding.holds for finding in findings), findings
+
 step, outcomes = 0, []
 while True:
     target = root / f"out{step}"
-    child = os.fork()
-    if child == 0:
-        state["left"] = step
-        made.save(target)
-        state["left"] = None
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    killed = os.WIFSIGNALED(status)
+    end = in_a_child(lambda: made.save(target), killed_at=step)
     if target.exists():
-        assert all(finding.holds for finding in check_release(target)), step
+        in_a_child(lambda: check(target))
     outcomes.append("whole" if target.exists() else "nothing")
-    if not killed:
-        assert os.WEXITSTATUS(status) == 0
+    if end == "done":
         break
-    made.save(target, overwrite=True)
+    in_a_child(lambda: made.save(target, overwrite=True))
     left = [path.name for path in root.iterdir() if path.name.endswith(".partial")]
     assert not left, (step, left)
     step += 1

@@ -38,6 +38,13 @@ def test_zscores_survive_a_large_offset():
 
 
 @pytest.mark.parametrize("how", ["zscore", "minmax"])
+@pytest.mark.parametrize("unit", [5e-324, 1e-200, 1e200, 8e307])
+def test_the_unit_of_measurement_does_not_matter_however_small_or_large(how, unit):
+    values = np.array([0.0, 1.0, 2.0, -2.0])
+    np.testing.assert_allclose(standardize(values * unit, how), standardize(values, how))
+
+
+@pytest.mark.parametrize("how", ["zscore", "minmax"])
 def test_a_constant_attribute_becomes_zero(how):
     assert (standardize(np.full(5, 0.1), how) == 0).all()
 

@@ -50,10 +50,14 @@ def standardize(
     present = values[~np.isnan(values)]
     if how is Standardize.NONE or not present.size:
         return values.copy()
+    # A power of two, so nothing is rounded, brings values near 1: squares neither overflow nor vanish.
+    exponent = -int(np.frexp(np.abs(present).max())[1])
+    values, present = np.ldexp(values, exponent), np.ldexp(present, exponent)
     if how is Standardize.BOUNDS:
         if bounds is None:
             raise TableError(f"standardize = 'bounds' needs bounds of column {name!r}. Add: bounds = [low, high]")
-        origin, unit = bounds[0], bounds[1] - bounds[0]
+        low, high = np.ldexp(np.array(bounds), exponent)
+        origin, unit = low, high - low
     elif present.min() == present.max():
         return values - float(present[0])
     elif how is Standardize.MINMAX:
