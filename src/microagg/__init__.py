@@ -20,7 +20,15 @@ from microagg._version import __version__
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.errors import GuaranteeError, InputError, MicroaggError
-    from microagg.partition.mdav import MDAV
+    from microagg.partition import (
+        MDAV,
+        VMDAV,
+        IndividualRanking,
+        InsensitiveMDAV,
+        Mic1D,
+        OptimalUnivariate,
+        Projection,
+    )
     from microagg.releases.pipeline import release
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import Release
@@ -30,10 +38,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MDAV",
+    "VMDAV",
     "Attribute",
     "GuaranteeError",
+    "IndividualRanking",
     "InputError",
+    "InsensitiveMDAV",
+    "Mic1D",
     "MicroaggError",
+    "OptimalUnivariate",
+    "Projection",
     "Recipe",
     "Release",
     "Schema",
@@ -45,6 +59,12 @@ __all__ = [
 
 _HOME = {
     "MDAV": "microagg.partition.mdav",
+    "VMDAV": "microagg.partition.vmdav",
+    "IndividualRanking": "microagg.partition.ranking",
+    "InsensitiveMDAV": "microagg.partition.insensitive",
+    "Mic1D": "microagg.partition.mic1d",
+    "OptimalUnivariate": "microagg.partition.univariate",
+    "Projection": "microagg.partition.projection",
     "Attribute": "microagg.schema.attribute",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",

@@ -73,7 +73,7 @@ def test_json_goes_to_stdout_and_words_to_stderr(folder):
     result = run("release", "data.csv", "-r", "recipe.toml", "-o", "out", "--json")
     content = json.loads(result.stdout)
     assert content["n_records"] == 12
-    assert content["statement"]["recount"]["holds"] is True
+    assert content["statement"]["recounts"][0]["holds"] is True
     assert "Wrote out" in result.stderr
     assert json.loads(run("check", "out", "--json").stdout)["holds"] is True
     assert json.loads(run("methods", "--json").stdout)[0]["name"] == "mdav"

@@ -75,4 +75,4 @@ def test_every_written_combination_occurs_at_least_k_times(file_format, drawn):
         written = read_table(saved / f"table.{file_format}")
     combinations = Counter(zip(*(written[name].to_pylist() for name in recipe.attributes), strict=True))
     assert min(combinations.values()) >= recipe.k
-    assert sum(combinations.values()) == made.statement.recount.n_records
+    assert sum(combinations.values()) == made.statement.recounts[0].n_records

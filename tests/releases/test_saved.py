@@ -104,7 +104,7 @@ def test_a_changed_table_fails_the_check(tmp_path):
     lines[1] = '999,"u",5.0'
     table.write_text("\n".join(lines) + "\n")
     failed = {finding.name for finding in check_release(folder) if not finding.holds}
-    assert failed == {"file table.csv", "k-anonymity (k = 3)"}
+    assert failed == {"file table.csv", "k-anonymity (k = 3) on x, c"}
 
 
 @pytest.mark.parametrize("victim", ["table.csv", "statement.json", "statement.txt"])
@@ -133,8 +133,8 @@ def test_a_file_of_another_tool_is_checked_against_a_recipe(tmp_path):
     pd.DataFrame({"x": [1, 1, 1, 2], "c": list("uuuv"), "income": 4}).to_csv(path, index=False)
     findings = {finding.name: finding for finding in check_table(path, RECIPE)}
     assert findings["columns"].holds
-    assert not findings["k-anonymity (k = 3)"].holds
-    assert "1 records are in combinations rarer" in findings["k-anonymity (k = 3)"].detail
+    assert not findings["k-anonymity (k = 3) on x, c"].holds
+    assert "1 records are in combinations rarer" in findings["k-anonymity (k = 3) on x, c"].detail
 
 
 def test_identifiers_undeclared_and_absent_columns_fail_the_check(tmp_path):

@@ -51,22 +51,28 @@ def release(
     with shows_progress():
         made = make_release(read_for(data, chosen), chosen, seed=seed, source=data)
         folder = made.save(output, format=target_format, overwrite=overwrite)
-    count = made.statement.recount
+    statement = made.statement
     if as_json:
         print_json(
             {
                 "folder": str(output),
                 "files": sorted(file.name for file in folder.iterdir()),
-                "n_records": count.n_records,
+                "n_records": statement.n_records,
                 "n_cells": made.n_cells,
                 "information_loss": made.information_loss,
-                "statement": made.statement.as_dict(),
+                "statement": statement.as_dict(),
             }
         )
-    say(f"Wrote {output}: {count.n_records} records in {made.n_cells} cells.")
-    say(f"Counted on the written file: every combination of quasi-identifiers occurs at least {count.smallest} times.")
+    say(f"Wrote {output}: {statement.n_records} records in {made.n_cells} cells.")
+    for count in statement.recounts:
+        say(
+            f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
+            f"{count.smallest} times."
+        )
+    if not statement.guarantees:
+        say("No guarantee is stated for this method.")
     say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
-    for remark in made.statement.as_dict()["remarks"]:
+    for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
     say(f"Keep, do not publish: {receipt_path(output)}")

@@ -13,14 +13,15 @@ from sklearn.utils.validation import validate_data
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import ParameterError
 
-__all__ = ["Partitioner", "cells_in_order", "within_cell_sse"]
+__all__ = ["Partitioner", "cells_in_order", "validated", "within_cell_sse"]
 
 
 class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the partitioners: a scikit-learn clusterer whose every cell has at least `k` records.
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
-    (validation, canonical labels, `sse_`) happens here, once.
+    (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
+    each attribute ("attributes"), or all values mixed ("values").
 
     Attributes
     ----------
@@ -31,6 +32,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Sum of squared distances of the records to the mean of their cell.
     """
 
+    labels: ClassVar[str] = "records"
+    max_attributes: ClassVar[int | None] = None
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int
@@ -44,15 +47,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Finite numbers, on scales that can be compared (see :func:`microagg.space.standardize.standardize`).
         y : ignored
         """
-        check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
-        X = validate_data(self, X, dtype=np.float64, order="C")
-        n_records = X.shape[0]
-        if n_records < self.k:
-            raise ParameterError(
-                f"k = {self.k} needs at least {self.k} records; got n_samples = {n_records}. Lower k, or add records."
-            )
-        labels = self._cells(X)
-        self.labels_ = cells_in_order(labels)
+        X = validated(self, X)
+        self.labels_ = cells_in_order(self._cells(X))
         self.n_cells_ = int(self.labels_.max()) + 1
         self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
         return self
@@ -60,6 +56,20 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""
         raise NotImplementedError(f"{type(self).__name__} does not label records")
+
+
+def validated(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
+    """Check an estimator's parameters and its input; return the input as C-contiguous float64."""
+    check_parameters(type(estimator).__name__, estimator.constraints, estimator.get_params(deep=False))
+    X = validate_data(estimator, X, dtype=np.float64, order="C")
+    n_records = X.shape[0]
+    if n_records < estimator.k:
+        raise ParameterError(
+            f"k = {estimator.k} needs at least {estimator.k} records; got n_samples = {n_records}. "
+            "Lower k, or add records."
+        )
+    matrix: npt.NDArray[np.float64] = X
+    return matrix
 
 
 def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -52,8 +52,12 @@ class Guarantee:
         return f"{self.model} ({', '.join(f'{key} = {value}' for key, value in self.parameters.items())})"
 
 
-def k_anonymity(k: int, attributes: Sequence[str], *, order_kept: bool = False) -> Guarantee:
+def k_anonymity(
+    k: int, attributes: Sequence[str], *, order_kept: bool = False, one_of_several: bool = False
+) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
+
+    With `one_of_several` the attributes are one of several blocks, each with cells of its own.
 
     References
     ----------
@@ -82,5 +86,13 @@ def k_anonymity(k: int, attributes: Sequence[str], *, order_kept: bool = False) 
             "one that is known to outsiders can single out a record",
             "who is in the table at all",
             "differential privacy: cells depend on the records",
+            *(
+                (
+                    "combinations of attributes from different blocks: each block has cells of its own, and together "
+                    "they can single out a record",
+                )
+                if one_of_several
+                else ()
+            ),
         ),
     )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from microagg._validation import Constraint
 from microagg.errors import RecipeError, did_you_mean
-
-if TYPE_CHECKING:
-    from microagg.partition.base import Partitioner
+from microagg.schema.attribute import Kind
+from microagg.space.standardize import Standardize
 
 __all__ = ["METHODS", "Method", "method_named"]
+
+
+ANY_SPACE = "any (z-scores by default); numeric, ordinal and nominal attributes"
+REPRESENTATIVES = "mean, median, medoid; mode or taxonomic centre"
+K_ANONYMOUS = "k-anonymity on the quasi-identifiers (with blocks: on each block)"
 
 
 @dataclass(frozen=True)
@@ -25,58 +31,130 @@ class Method:
     title, summary : str
     partitioner_path : str
         Where its partitioner lives, ``"module:Class"``; imported when used.
-    aggregate, noise, guarantee : str
+    preset : dict
+        Parameters of the partitioner that make it this method.
+    space, aggregate, noise, guarantee : str
         The other stages and the promise, in words.
     reference : str
+    kinds : tuple of Kind
+        Which quasi-identifiers it takes.
+    standardize : tuple of Standardize
+        Which spaces it may work in.
     """
 
     name: str
     title: str
     summary: str
     partitioner_path: str
-    space: str
-    aggregate: str
-    noise: str
-    guarantee: str
     reference: str
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    space: str = ANY_SPACE
+    aggregate: str = REPRESENTATIVES
+    noise: str = "none"
+    guarantee: str = K_ANONYMOUS
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    standardize: tuple[Standardize, ...] = tuple(Standardize)
 
     @property
-    def partitioner_class(self) -> type[Partitioner]:
+    def partitioner_class(self) -> Any:
         module, _, name = self.partitioner_path.partition(":")
-        found: type[Partitioner] = getattr(import_module(module), name)
-        return found
+        return getattr(import_module(module), name)
 
-    def partitioner(self, k: int, **options: Any) -> Partitioner:
+    @property
+    def options(self) -> dict[str, Constraint]:
+        """Parameters of the partitioner that a recipe may set."""
+        fixed = {"k", *self.preset}
+        return {name: rule for name, rule in self.partitioner_class.constraints.items() if name not in fixed}
+
+    def partitioner(self, k: int, **options: Any) -> Any:
         """The method's partitioner with a recipe's options."""
-        return self.partitioner_class(k=k, **options)
+        return self.partitioner_class(k=k, **self.preset, **options)
 
     @property
     def stages(self) -> dict[str, str]:
         """Stage by stage, what the method does."""
+        preset = ", ".join(f"{name}={value!r}" for name, value in self.preset.items())
         return {
             "space": self.space,
-            "partition": self.partitioner_path.rpartition(":")[2],
+            "partition": self.partitioner_path.rpartition(":")[2] + (f"({preset})" if preset else ""),
             "aggregate": self.aggregate,
             "noise": self.noise,
         }
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            name="mdav",
-            title="MDAV",
-            summary="Maximum distance to average vector: cells of k records from the outside in.",
-            partitioner_path="microagg.partition.mdav:MDAV",
-            space="any (z-scores by default); numeric, ordinal and nominal attributes",
-            aggregate="mean, median, medoid; mode or taxonomic centre",
-            noise="none",
-            guarantee="k-anonymity on the quasi-identifiers",
-            reference="Domingo-Ferrer & Torra (2005), doi:10.1007/s10618-005-0007-5",
-        ),
-    )
-}
+_LISTED = (
+    Method(
+        name="mdav",
+        title="MDAV",
+        summary="Maximum distance to average vector: cells of k records from the outside in.",
+        partitioner_path="microagg.partition.mdav:MDAV",
+        reference="Domingo-Ferrer & Torra (2005), doi:10.1007/s10618-005-0007-5",
+    ),
+    Method(
+        name="vmdav",
+        title="V-MDAV",
+        summary="MDAV whose cells may grow to 2k - 1 records where the next record is close.",
+        partitioner_path="microagg.partition.vmdav:VMDAV",
+        reference="Solanas & Martinez-Balleste (2006)",
+    ),
+    Method(
+        name="pcp",
+        title="Principal component projection",
+        summary="Records sorted along the first principal component, cut where the SSE of all attributes is least.",
+        partitioner_path="microagg.partition.projection:Projection",
+        preset={"axis": "principal"},
+        reference="Domingo-Ferrer & Mateo-Sanz (2002), doi:10.1109/69.979982",
+    ),
+    Method(
+        name="zscores",
+        title="Sum of z-scores",
+        summary="Records sorted by the sum of their z-scores, cut where the SSE of all attributes is least.",
+        partitioner_path="microagg.partition.projection:Projection",
+        preset={"axis": "zscores"},
+        reference="Domingo-Ferrer & Mateo-Sanz (2002), doi:10.1109/69.979982",
+    ),
+    Method(
+        name="insensitive_mdav",
+        title="Insensitive MDAV",
+        summary="MDAV along an order fixed by the domain: one changed record changes each cell by at most one record.",
+        partitioner_path="microagg.partition.insensitive:InsensitiveMDAV",
+        space="declared bounds (or none): the space must not depend on the data",
+        reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
+        standardize=(Standardize.BOUNDS, Standardize.NONE),
+    ),
+    Method(
+        name="optimal_univariate",
+        title="Optimal univariate",
+        summary="One attribute, the least possible SSE.",
+        partitioner_path="microagg.partition.univariate:OptimalUnivariate",
+        space="one numeric or ordinal attribute (per block)",
+        reference="Hansen & Mukherjee (2003), doi:10.1109/TKDE.2003.1209020",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    ),
+    Method(
+        name="individual_ranking",
+        title="Individual ranking",
+        summary="Every attribute sorted and cut alone.",
+        partitioner_path="microagg.partition.ranking:IndividualRanking",
+        space="each numeric or ordinal attribute alone",
+        guarantee="k-anonymity on each quasi-identifier alone; none on their combination",
+        reference="Defays & Nanopoulos (1993)",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    ),
+    Method(
+        name="mic1d",
+        title="Mic1D-k",
+        summary="All values mixed into one vector, sorted, cut and scaled twice; k counts values, not records.",
+        partitioner_path="microagg.partition.mic1d:Mic1D",
+        space="all raw values of the numeric attributes in one vector",
+        aggregate="mean of the scaled values of a partition, scaled back",
+        guarantee="none: no k-anonymity of records follows",
+        reference="Nin, One dimension microaggregation",
+        kinds=(Kind.NUMERIC,),
+    ),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _LISTED}
 
 
 def method_named(name: str) -> Method:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import TableError
+from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.recipe import Recipe
 from microagg.releases.release import MANIFEST, STATEMENT, read_as_written
 from microagg.releases.verify import recount
 from microagg.schema.attribute import Role
+from microagg.space.blocks import BlockForm
 from microagg.tables.frames import columns_phrase
 
 if TYPE_CHECKING:
@@ -34,38 +37,58 @@ class Finding:
 
 
 def check_release(folder: str | Path) -> list[Finding]:
-    """Check a saved release: its files are those of the manifest, and its guarantee holds on the written table."""
+    """Check a saved release: its files are those of the manifest, and what it promises holds on the written table."""
     folder = Path(folder)
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         recipe = Recipe(**manifest["recipe"])
         promised: dict[str, str] = manifest["output"]["sha256"]
         table_name: str = manifest["output"]["table"]
+        (partition,) = (stage for stage in manifest["stages"] if stage["stage"] == "partition")
+        blocks = [tuple(block["attributes"]) for block in partition["blocks"]]
     except FileNotFoundError:
         raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
         raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
     findings = [_check_file(folder, name, digest) for name, digest in promised.items()]
-    findings += check_table(folder / table_name, recipe)
-    findings.append(_check_statement(folder, recipe))
+    table = read_as_written(folder / table_name)
+    findings.append(_check_columns(table, recipe))
+    findings.append(_check_blocks(blocks, recipe))
+    findings += [_check_k(table, block, recipe.k) for block in blocks]
+    findings.append(_check_statement(folder, recipe, blocks))
     return findings
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
-    """Check a file against a recipe: no identifiers, every quasi-identifier there, k-anonymity as written."""
+    """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written."""
     table = read_as_written(Path(path))
-    findings = [_check_columns(table, recipe)]
-    absent = [name for name in recipe.schema.quasi_identifiers if name not in table.column_names]
+    return [_check_columns(table, recipe), _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
+
+
+def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
+    name = f"k-anonymity (k = {k}) on {', '.join(attributes)}"
+    absent = [attribute for attribute in attributes if attribute not in table.column_names]
     if absent:
-        return [*findings, Finding("k-anonymity", False, f"cannot be counted without {columns_phrase(absent)}")]
-    count = recount(table, recipe.schema.quasi_identifiers, recipe.k)
-    detail = (
-        f"{count.n_records} records, {count.n_combinations} combinations of quasi-identifiers, the rarest shared by "
-        f"{count.smallest}"
-    )
+        return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
+    count = recount(table, attributes, k)
+    detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
     if not count.holds:
         detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
-    return [*findings, Finding(f"k-anonymity (k = {recipe.k})", count.holds, detail)]
+    return Finding(name, count.holds, detail)
+
+
+def _check_blocks(blocks: Sequence[Sequence[str]], recipe: Recipe) -> Finding:
+    """Cells must speak for every quasi-identifier once; several blocks only where the recipe asks for them."""
+    labels = method_named(recipe.method).partitioner_class.labels
+    covered = sorted(name for block in blocks for name in block)
+    if labels == "values":
+        return Finding("cells", not blocks, "none: the method has no cells of records and promises nothing")
+    several = labels == "attributes" or recipe.blocks.form is not BlockForm.ONE
+    holds = covered == sorted(recipe.schema.quasi_identifiers) and (several or len(blocks) == 1)
+    said = (
+        "every quasi-identifier is in one block of cells" if holds else "do not speak for every quasi-identifier once"
+    )
+    return Finding("cells", holds, said)
 
 
 def _check_file(folder: Path, name: str, digest: str) -> Finding:
@@ -86,15 +109,18 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
     return Finding("columns", True, f"{table.num_columns} columns, no identifier among them")
 
 
-def _check_statement(folder: Path, recipe: Recipe) -> Finding:
-    """The statement must promise what the recipe asks for."""
+def _check_statement(folder: Path, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Finding:
+    """The statement must promise what the recipe asks for, on the blocks that were checked."""
     try:
         statement = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))
-        promised = [guarantee["parameters"].get("k") for guarantee in statement["guarantees"]]
+        promised = [(entry["parameters"]["k"], tuple(entry["attributes"])) for entry in statement["guarantees"]]
+        for_publication = bool(statement["for_publication"])
     except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
         return Finding("statement", False, "is not there or damaged")
-    if promised != [recipe.k]:
-        return Finding("statement", False, "does not promise the k of the recipe")
-    if not statement.get("for_publication"):
+    if promised != [(recipe.k, tuple(block)) for block in blocks]:
+        return Finding("statement", False, "does not promise what was checked")
+    if not promised:
+        return Finding("statement", not for_publication, "states no guarantee")
+    if not for_publication:
         return Finding("statement", True, "for research, not for publication (made with a fixed seed)")
     return Finding("statement", True, "promises what the recipe asks for")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,29 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
-from microagg.aggregate.centroid import (
-    Cells,
-    cell_means,
-    cell_medians,
-    cell_medoids,
-    cell_modes,
-    cell_taxonomic_centres,
-    round_to_resolution,
-)
-from microagg.errors import InputError, ParameterError, TableError
+from microagg.aggregate.centroid import Cells
+from microagg.errors import InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
-from microagg.privacy.guarantee import k_anonymity
+from microagg.privacy.guarantee import Guarantee, k_anonymity
 from microagg.releases.catalogue import method_named
-from microagg.releases.groups import Grouping, combine, group_records
 from microagg.releases.manifest import InputDigest, Manifest
-from microagg.releases.recipe import MissingPolicy, Recipe, RowOrder
-from microagg.releases.release import Release
+from microagg.releases.prepare import Prepared, groups_of_block, prepare
+from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.release import Block, Release
+from microagg.releases.representatives import published_columns, rounded
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k
-from microagg.schema.attribute import Kind, Representative
-from microagg.schema.measure import Measured, measure
+from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str | Path | None = None) -> Release:
-    """Make a release of a table: k-anonymous, recounted, with its statement and manifest.
+    """Make a release of a table: recounted, with its statement and manifest.
 
     Parameters
     ----------
@@ -83,152 +75,93 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     """
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
-    if frame.n_records < recipe.k:
+    mixes_values = method_named(recipe.method).partitioner_class.labels == "values"
+    if not mixes_values and frame.n_records < recipe.k:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError("seed must be a whole number of at least 0, or left out")
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
 
-    prepared = _prepare(frame, recipe)
-    space = mixed_space(prepared.measured, recipe.space.standardize)
-    labels = _partition(space.matrix, prepared.groups.labels, recipe)
-    cells = Cells(labels, prepared.weights)
-    arrays = _aggregate(prepared.measured, cells, space.matrix, recipe)
-
-    released = prepared.frame.with_arrays(arrays)
+    prepared = prepare(frame, recipe)
+    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe)
+    released = prepared.frame.with_arrays(protected.arrays)
     released = released.select([name for name in frame.names if name in recipe.schema.published])
-    order_kept = recipe.output.order is RowOrder.KEPT
-    if not order_kept:
+    if recipe.output.order is RowOrder.SHUFFLED:
         released = released.take(_shuffled(released.n_records, seed))
     released = released.without_unused_categories()
 
-    count = recount(released.table, recipe.schema.quasi_identifiers, recipe.k)
-    require_k(count, "the table as it would be written")
+    guarantees = _guarantees(protected.blocks, recipe)
+    recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in guarantees)
+    for count in recounts:
+        require_k(count, "the table as it would be written")
     statement = Statement(
-        guarantees=(k_anonymity(recipe.k, recipe.schema.quasi_identifiers, order_kept=order_kept),),
-        recount=count,
-        remarks=tuple(prepared.remarks),
+        guarantees=guarantees,
+        recounts=recounts,
+        n_records=released.n_records,
+        remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks])),
         seeded=seed is not None,
     )
     manifest = Manifest(
         recipe=recipe.as_dict(),
-        stages=tuple(_stages_run(recipe, space.attributes, cells)),
+        stages=tuple(_stages_run(recipe, protected)),
         input={
             "n_records": frame.n_records,
             "n_columns": len(frame.names),
             "sha256_salted": digest.salted_sha256,
         },
     )
-    partition = np.full(frame.n_records, -1, dtype=np.int64)
-    partition[prepared.rows] = labels
     return Release(
         frame=released,
         recipe=recipe,
         statement=statement,
         manifest=manifest,
         digest=digest,
-        partition=partition,
-        information_loss=_information_loss(space.matrix, labels),
+        blocks=tuple(_in_input_order(block, prepared.rows, frame.n_records) for block in protected.blocks),
+        information_loss=protected.information_loss,
     )
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """Records ready to be put into cells: missing values settled, groups of at least k records."""
+class _Protected:
+    """What partition and aggregation made of the quasi-identifiers."""
 
-    frame: Frame
-    rows: IntArray
-    measured: tuple[Measured, ...]
-    weights: FloatArray | None
-    groups: Grouping
-    remarks: list[str]
-
-
-def _prepare(frame: Frame, recipe: Recipe) -> _Prepared:
-    attributes = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
-    measured = tuple(measure(frame.column(name), recipe.attributes[name]) for name in attributes)
-    weights = _sampling_weights(frame, recipe)
-    rows = np.arange(frame.n_records)
-    remarks: list[str] = []
-    if recipe.sampling_weight is not None:
-        remarks.append(f"representatives are weighted by {recipe.sampling_weight!r}")
-
-    incomplete = [column for column in measured if column.missing.any()]
-    if incomplete and recipe.missing.policy is MissingPolicy.ERROR:
-        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
-        raise TableError(
-            f"quasi-identifiers have missing values: {counts}. Say what to do with them: "
-            '[missing] policy = "own_cell", "impute" or "suppress"'
-        )
-    if incomplete and recipe.missing.policy is MissingPolicy.SUPPRESS:
-        rows = np.flatnonzero(~np.any([column.missing for column in incomplete], axis=0))
-        if len(rows) < recipe.k:
-            raise TableError(f"only {len(rows)} records are complete; k = {recipe.k} needs at least {recipe.k}")
-        remarks.append(f"{frame.n_records - len(rows)} records with a missing quasi-identifier were left out")
-        frame = frame.take(rows)
-        measured = tuple(column.take(rows) for column in measured)
-        weights = weights[rows] if weights is not None else None
-    if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
-        measured = tuple(_impute(column) if column.missing.any() else column for column in measured)
-        remarks.append(
-            f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
-            "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
-        )
-    groups = _groups(measured, recipe, remarks)
-    return _Prepared(frame, rows, measured, weights, groups, remarks)
+    arrays: dict[str, pa.Array]
+    blocks: tuple[Block, ...]
+    information_loss: float
+    remarks: tuple[str, ...]
+    n_coordinates: int
 
 
-def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
-    if recipe.sampling_weight is None:
-        return None
-    weights = frame.column(recipe.sampling_weight).numbers()
-    unusable = int((~np.isfinite(weights) | (weights <= 0)).sum())
-    if unusable:
-        raise TableError(
-            f"sampling weights {recipe.sampling_weight!r}: {unusable} of {len(weights)} are missing or not above 0"
-        )
-    return weights
-
-
-def _impute(column: Measured) -> Measured:
-    present = column.values[~column.missing]
-    if not len(present):
-        raise TableError(f"column {column.name!r} has no value at all to impute from")
-    everyone = Cells(np.zeros(len(present), dtype=np.int64))
-    if column.kind is Kind.NOMINAL:
-        filler = cell_modes(present, everyone)[0]
+def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
+    """Cells of records, block by block."""
+    names = tuple(prepared.measured)
+    spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
+    if method_named(recipe.method).partitioner_class.labels == "attributes":
+        chosen = contiguous_blocks(names, 1)
     else:
-        filler = cell_medians(present, everyone, lower=column.kind is Kind.ORDINAL)[0]
-    return replace(column, values=np.where(column.missing, filler, column.values))
-
-
-def _groups(measured: Sequence[Measured], recipe: Recipe, remarks: list[str]) -> Grouping:
-    """Strata first, then patterns of missing values within them."""
-    n_records = len(measured[0].values)
-    strata = [column.values for column in measured if column.name in recipe.strata.by]
-    groups = Grouping(np.zeros(n_records, dtype=np.int64))
-    if strata:
-        by = " x ".join(repr(name) for name in recipe.strata.by)
-        groups = group_records(combine(strata, n_records), recipe.k, recipe.strata.small, f"strata of {by}")
-        remarks.append(f"no cell crosses the strata of {by}")
-        if groups.merged_groups:
-            remarks.append(
-                f"{groups.merged_groups} strata had fewer than k records ({groups.merged_records} in all) and were "
-                "merged; their cells publish the most frequent stratum"
-            )
-    patterns = [column.missing for column in measured if column.missing.any()]
-    if not patterns:
-        return groups
-    within = group_records(
-        combine(patterns, n_records), recipe.k, recipe.missing.small, "patterns of missing values", within=groups.labels
-    )
-    remarks.append("records share a cell only with records that lack the same quasi-identifiers; missing stays missing")
-    if within.merged_groups:
-        remarks.append(
-            f"{within.merged_groups} patterns of missing values had fewer than k records ({within.merged_records} in "
-            "all) and were merged; a cell publishes a value only where all its records have one"
+        chosen = choose_blocks(
+            recipe.blocks.form,
+            names,
+            size=recipe.blocks.size,
+            given=recipe.blocks.attributes,
+            coordinates=list(spaces.values()),
         )
-    return within
+    arrays: dict[str, pa.Array] = {}
+    blocks: list[Block] = []
+    remarks: list[str] = []
+    lost = total = 0.0
+    for attributes in chosen:
+        matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
+        groups, said = groups_of_block(prepared, attributes, recipe)
+        labels = _partition(matrix, groups.labels, recipe)
+        measured = [prepared.measured[name] for name in attributes]
+        arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
+        blocks.append(Block(tuple(attributes), labels))
+        remarks += said
+        lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
+        total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
+    loss = 100.0 * lost / total if total > 0 else 0.0
+    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
 
 
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray:
@@ -243,65 +176,46 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
         telling = points[:, (points != points[0]).any(axis=0)]
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
-        partitioner = method.partitioner(recipe.k, **recipe.partition).fit(telling)
-        labels[members] = partitioner.labels_ + n_cells
-        n_cells += partitioner.n_cells_
+        fitted = method.partitioner(recipe.k, **recipe.partition).fit(np.ascontiguousarray(telling))
+        within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
+        labels[members] = within + n_cells
+        n_cells += int(within.max()) + 1
     report("forming cells", 1.0)
     return cells_in_order(labels)
 
 
-def _aggregate(measured: Sequence[Measured], cells: Cells, matrix: FloatArray, recipe: Recipe) -> dict[str, pa.Array]:
-    """What each record's cell publishes, column by column."""
-    medoids: IntArray | None = None
-    arrays = {}
-    for column in measured:
-        choice = recipe.representative_of(column.name)
-        if choice is Representative.MEDOID:
-            medoids = cell_medoids(matrix, cells) if medoids is None else medoids
-            values = np.where(_any_missing(column, cells), np.nan, column.values[medoids])
-        else:
-            values = _representatives(column, choice, cells)
-        arrays[column.name] = column.published(values[cells.labels])
-    return arrays
-
-
-def _any_missing(column: Measured, cells: Cells) -> npt.NDArray[np.bool_]:
-    missing: npt.NDArray[np.bool_] = np.bincount(cells.labels, weights=column.missing) > 0
-    return missing
-
-
-def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:
-    if column.kind is Kind.NUMERIC:
-        values = (
-            cell_means(column.values, cells) if choice is Representative.MEAN else cell_medians(column.values, cells)
-        )
-        rounded = round_to_resolution(values, column.resolution)
-        return rounded if column.bounds is None else np.clip(rounded, *column.bounds)
-    if column.kind is Kind.ORDINAL:
-        if choice is Representative.MEDIAN:
-            return cell_medians(column.values, cells, lower=True)
-        return _nearest_observed(cell_means(column.values, cells), column.values)
-    if choice is Representative.TAXONOMIC:
-        assert column.attribute.taxonomy is not None
-        distances = column.attribute.taxonomy.distances(column.labels)
-        unseen = np.ones(len(column.labels), dtype=bool)
-        unseen[column.values[~column.missing].astype(np.int64)] = False
-        distances[:, unseen] = np.inf
-        return cell_taxonomic_centres(column.values, distances, cells)
-    return cell_modes(column.values, cells)
-
-
-def _nearest_observed(ranks: FloatArray, observed: FloatArray) -> FloatArray:
-    """Move mean ranks to the nearest rank that some record has; the lower of two."""
-    grid = np.unique(observed[~np.isnan(observed)])
-    if not len(grid):
-        return ranks
-    above = (
-        np.clip(np.searchsorted(grid, ranks), 1, max(len(grid) - 1, 1)) if len(grid) > 1 else np.zeros(len(ranks), int)
+def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
+    """Values of all attributes in one vector: there are no cells of records."""
+    columns = list(prepared.measured.values())
+    values = np.column_stack([column.values + column.column.origin for column in columns])
+    fitted = method_named(recipe.method).partitioner(recipe.k, **recipe.partition).fit(values)
+    arrays, lost, varying = {}, 0.0, 0
+    for j, column in enumerate(columns):
+        published = rounded(column, fitted.published_[:, j] - column.column.origin)
+        arrays[column.name] = column.published(published)
+        variance = float(column.values.var())
+        if variance > 0:
+            lost += float(((published - column.values) ** 2).mean()) / variance
+            varying += 1
+    remarks = (
+        f"values of {len(columns)} attributes were mixed into {fitted.n_cells_} partitions of {recipe.k} values; the "
+        "partitions are of values, not of records, so no k-anonymity of records follows",
     )
-    below = np.maximum(above - 1, 0)
-    nearest = np.where(ranks - grid[below] <= grid[above] - ranks, grid[below], grid[above])
-    return np.where(np.isnan(ranks), np.nan, nearest)
+    return _Protected(arrays, (), 100.0 * lost / varying if varying else 0.0, remarks, 1)
+
+
+def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
+    order_kept = recipe.output.order is RowOrder.KEPT
+    return tuple(
+        k_anonymity(recipe.k, block.attributes, order_kept=order_kept, one_of_several=len(blocks) > 1)
+        for block in blocks
+    )
+
+
+def _in_input_order(block: Block, rows: IntArray, n_records: int) -> Block:
+    labels = np.full(n_records, -1, dtype=np.int64)
+    labels[rows] = block.labels
+    return Block(block.attributes, labels)
 
 
 def _shuffled(n_records: int, seed: int | None) -> IntArray:
@@ -312,13 +226,7 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
     return np.argsort(keys, kind="stable")
 
 
-def _information_loss(matrix: FloatArray, labels: IntArray) -> float:
-    """100 SSE/SST in the space in which cells were formed; 0 where all records are equal."""
-    total = within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
-    return 100.0 * within_cell_sse(matrix, labels, int(labels.max()) + 1) / total if total > 0 else 0.0
-
-
-def _stages_run(recipe: Recipe, coordinates: Sequence[str], cells: Cells) -> list[dict[str, Any]]:
+def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
     schema = recipe.schema
     return [
         {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
@@ -326,15 +234,21 @@ def _stages_run(recipe: Recipe, coordinates: Sequence[str], cells: Cells) -> lis
             "stage": "space",
             "standardize": str(recipe.space.standardize),
             "weights": {name: schema[name].weight for name in schema.quasi_identifiers},
-            "n_coordinates": len(coordinates),
+            "n_coordinates": protected.n_coordinates,
         },
         {
             "stage": "partition",
             "method": recipe.method,
             "k": recipe.k,
-            "n_cells": len(cells.sizes),
-            "smallest_cell": int(cells.sizes.min()),
-            "largest_cell": int(cells.sizes.max()),
+            "blocks": [
+                {
+                    "attributes": list(block.attributes),
+                    "n_cells": block.n_cells,
+                    "smallest_cell": int(np.bincount(block.labels).min()),
+                    "largest_cell": int(np.bincount(block.labels).max()),
+                }
+                for block in protected.blocks
+            ],
         },
         {
             "stage": "aggregate",

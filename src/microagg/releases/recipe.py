@@ -11,12 +11,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
 
-from microagg.errors import ParameterError, RecipeError, did_you_mean
+from microagg.errors import RecipeError, did_you_mean
 from microagg.releases.catalogue import method_named
 from microagg.releases.groups import SmallGroups
+from microagg.releases.method_rules import check_method
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
+from microagg.space.blocks import BlockForm
 from microagg.space.standardize import Standardize
 from microagg.tables.read import DEFAULT_MISSING
 
@@ -81,6 +83,27 @@ class StrataChoice(_Table):
     small: SmallGroups = SmallGroups.REFUSE
 
 
+class BlocksChoice(_Table):
+    """``[blocks]``: attributes split into blocks, each with cells of its own."""
+
+    form: BlockForm = BlockForm.ONE
+    size: Annotated[int, Field(ge=1, strict=True)] | None = None
+    attributes: tuple[tuple[str, ...], ...] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        needs_size = self.form in (BlockForm.CONTIGUOUS, BlockForm.CORRELATED, BlockForm.SPREAD)
+        if needs_size and self.size is None:
+            raise ValueError(f"form = '{self.form}' needs the number of attributes per block: size = 3")
+        if self.form is BlockForm.GIVEN and self.attributes is None:
+            raise ValueError("form = 'given' needs the blocks: attributes = [['a', 'b'], ['c']]")
+        if self.size is not None and not needs_size:
+            raise ValueError(f"size is not for form = '{self.form}'")
+        if self.attributes is not None and self.form is not BlockForm.GIVEN:
+            raise ValueError("attributes is for form = 'given'")
+        return self
+
+
 class InputChoice(_Table):
     """``[input]``: how a text file is read."""
 
@@ -108,7 +131,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, input, output : optional
+    space, aggregate, missing, strata, blocks, input, output : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -130,6 +153,7 @@ class Recipe(BaseModel):
     aggregate: AggregateChoice = AggregateChoice()
     missing: MissingChoice = MissingChoice()
     strata: StrataChoice = StrataChoice()
+    blocks: BlocksChoice = BlocksChoice()
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
     attributes: dict[str, Attribute]
@@ -165,25 +189,8 @@ class Recipe(BaseModel):
             raise ValueError(f"sampling_weight: {weight!r} is not declared.{did_you_mean(weight, self.attributes)}")
         if weight is not None and self.attributes[weight].role is Role.QUASI_IDENTIFIER:
             raise ValueError(f"sampling_weight: {weight!r} is a quasi_identifier; a weight cannot be averaged away")
-        self._check_partition_options()
+        check_method(self)
         return self
-
-    def _check_partition_options(self) -> None:
-        from microagg._validation import check_parameters
-
-        partitioner = method_named(self.method).partitioner_class
-        known = {name: rule for name, rule in partitioner.constraints.items() if name != "k"}
-        for name in self.partition:
-            if name not in known:
-                raise ValueError(
-                    f"partition.{name}: {self.method} has no such parameter.{did_you_mean(name, known)} "
-                    f"It has: {', '.join(known) or 'none'}"
-                )
-        given = {name: rule for name, rule in known.items() if name in self.partition}
-        try:
-            check_parameters(partitioner.__name__, given, self.partition)
-        except ParameterError as error:
-            raise ValueError(f"partition: {error}") from None
 
     @field_serializer("attributes")
     def _plain_attributes(self, attributes: dict[str, Attribute]) -> dict[str, Any]:

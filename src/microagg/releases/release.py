@@ -23,11 +23,23 @@ from microagg.tables.write import WRITABLE, write_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MANIFEST", "STATEMENT", "Release", "read_as_written", "receipt_path"]
+__all__ = ["MANIFEST", "STATEMENT", "Block", "Release", "read_as_written", "receipt_path"]
 
 MANIFEST = "manifest.json"
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Attributes that were put into cells together, and each record's cell (-1 if it was left out)."""
+
+    attributes: tuple[str, ...]
+    labels: npt.NDArray[np.int64] = field(repr=False)
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.labels.max()) + 1
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,9 @@ class Release:
     statement : Statement
     manifest : Manifest
     recipe : Recipe
-    partition : ndarray of shape (n_input_records,)
-        Cell of each *input* record, -1 if it was left out. Internal: it must not be published.
+    blocks : tuple of Block
+        The attributes that share cells, with the cell of each *input* record; one block unless the recipe says
+        otherwise, none if the method has no cells of records. Internal: it must not be published.
     information_loss : float
         100 SSE/SST of the cells in the space in which they were formed.
     """
@@ -52,7 +65,7 @@ class Release:
     statement: Statement
     manifest: Manifest = field(repr=False)
     digest: InputDigest = field(repr=False)
-    partition: npt.NDArray[np.int64] = field(repr=False)
+    blocks: tuple[Block, ...] = field(repr=False)
     information_loss: float
 
     @property
@@ -60,8 +73,16 @@ class Release:
         return self.frame.native
 
     @property
+    def partition(self) -> npt.NDArray[np.int64]:
+        """Cell of each input record (one column per block if there are several). Internal, as `blocks`."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].labels
+        return np.array([block.labels for block in self.blocks], dtype=np.int64).T
+
+    @property
     def n_cells(self) -> int:
-        return int(self.partition.max()) + 1
+        """The number of cells, summed over blocks."""
+        return sum(block.n_cells for block in self.blocks)
 
     def save(self, folder: str | Path, *, format: str = "csv", overwrite: bool = False) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
@@ -85,9 +106,9 @@ class Release:
         name = f"table.{format}"
         with whole_or_nothing(folder, overwrite=overwrite) as partial:
             write_table(self.frame.table, partial / name)
-            count = _recount_written(partial / name, self.recipe)
-            require_k(count, f"the written file {name!r}")
-            statement = replace(self.statement, recount=count)
+            statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
+            for count in statement.recounts:
+                require_k(count, f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
@@ -95,6 +116,10 @@ class Release:
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
             write_file_whole(receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
         return folder
+
+    def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
+        written = read_as_written(path)
+        return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in self.statement.guarantees)
 
 
 def receipt_path(folder: Path) -> Path:
@@ -109,7 +134,3 @@ def read_as_written(path: Path) -> pa.Table:
         # A missing value is an empty field; where a table has one column, NA (an empty line would be skipped).
         return read_table(path, text_columns=names, missing=("",) if len(names) > 1 else ("NA",))
     return read_table(path)
-
-
-def _recount_written(path: Path, recipe: Recipe) -> Recount:
-    return recount(read_as_written(path), recipe.schema.quasi_identifiers, recipe.k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ __all__ = ["Statement"]
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
 
+NO_GUARANTEE = "No guarantee is stated: see the remarks."
+
+
 @dataclass(frozen=True)
 class Statement:
     """What a release promises and how that was checked.
@@ -22,8 +26,10 @@ class Statement:
     Attributes
     ----------
     guarantees : tuple of Guarantee
-    recount : Recount
-        The guarantee as counted on the released table.
+        Empty if the method proves nothing about records.
+    recounts : tuple of Recount
+        For each guarantee, what was counted on the released table.
+    n_records : int
     remarks : tuple of str
         What was done to records on the way that a reader must know.
     seeded : bool
@@ -31,51 +37,56 @@ class Statement:
     """
 
     guarantees: tuple[Guarantee, ...]
-    recount: Recount
+    recounts: tuple[Recount, ...]
+    n_records: int
     remarks: tuple[str, ...] = ()
     seeded: bool = False
 
     @property
     def for_publication(self) -> bool:
-        return self.recount.holds and not self.seeded
+        """True if something is promised, it was found to hold, and chance was real."""
+        return bool(self.guarantees) and all(count.holds for count in self.recounts) and not self.seeded
 
     def as_dict(self) -> dict[str, Any]:
         """The statement as plain dicts and lists."""
-        remarks = [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
         return {
             "for_publication": self.for_publication,
+            "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
-            "recount": self.recount.as_dict(),
-            "remarks": remarks,
+            "recounts": [count.as_dict() for count in self.recounts],
+            "remarks": self._all_remarks(),
         }
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        lines = []
-        for guarantee in self.guarantees:
+        lines = [] if self.guarantees else [NO_GUARANTEE]
+        for guarantee, count in zip(self.guarantees, self.recounts, strict=True):
             lines += _paragraph(f"{guarantee.title} on {', '.join(guarantee.attributes)}.")
+            lines += _paragraph(
+                f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
+                f"rarest shared by {count.smallest} records."
+            )
+        # Guarantees on several blocks differ in their attributes only.
+        for guarantee in self.guarantees[:1]:
             lines += _paragraph(f"Protects {guarantee.target}.")
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
             lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
-        count = self.recount
-        lines += _paragraph(
-            f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations of "
-            f"quasi-identifiers, the rarest shared by {count.smallest} records."
-        )
-        if self.remarks:
-            lines += ["Remarks:", *_bullets(self.remarks)]
-        if self.seeded:
-            lines += [SEEDED]
+        remarks = self._all_remarks()
+        if remarks:
+            lines += ["Remarks:", *_bullets(remarks)]
         return "\n".join(lines) + "\n"
+
+    def _all_remarks(self) -> list[str]:
+        return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
 
 
 def _paragraph(text: str) -> list[str]:
     return textwrap.wrap(text, 100)
 
 
-def _bullets(items: tuple[str, ...]) -> list[str]:
+def _bullets(items: Sequence[str]) -> list[str]:
     wrapped = (textwrap.wrap(item, 100, initial_indent="  - ", subsequent_indent="    ") for item in items)
     return [line for item in wrapped for line in item]

@@ -10,6 +10,7 @@ import numpy as np
 
 from microagg.errors import GuaranteeError
 from microagg.releases.groups import combine
+from microagg.tables.frames import columns_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,8 @@ class Recount:
 
     Attributes
     ----------
+    attributes : tuple of str
+        What was counted.
     n_records, n_combinations : int
     smallest : int
         The number of records of the rarest combination: the k that the table has (0 without records).
@@ -32,6 +35,7 @@ class Recount:
         What was promised.
     """
 
+    attributes: tuple[str, ...]
     n_records: int
     n_combinations: int
     smallest: int
@@ -60,6 +64,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
     sizes = np.bincount(combine(codes, table.num_rows)) if table.num_rows else np.zeros(0, dtype=np.int64)
     below = sizes[sizes < k]
     return Recount(
+        attributes=tuple(attributes),
         n_records=int(table.num_rows),
         n_combinations=len(sizes),
         smallest=int(sizes.min(initial=table.num_rows)),
@@ -72,7 +77,7 @@ def require_k(count: Recount, where: str) -> None:
     """Raise unless the promised k was found."""
     if not count.holds:
         raise GuaranteeError(
-            f"k-anonymity (k = {count.k}) does not hold on {where}: the rarest combination of quasi-identifiers "
-            f"has {count.smallest} records, and {count.records_below} of {count.n_records} records are in "
-            f"combinations rarer than {count.k}. Nothing was written"
+            f"k-anonymity (k = {count.k}) does not hold on {where}: the rarest combination of "
+            f"{columns_phrase(count.attributes)} has {count.smallest} records, and {count.records_below} of "
+            f"{count.n_records} records are in combinations rarer than {count.k}. Nothing was written"
         )

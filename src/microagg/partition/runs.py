@@ -1,0 +1,45 @@
+"""Runs of consecutive records in some order: sizes that are a function of n and k alone, and stable orders."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Larger", "order_of", "run_labels", "run_sizes"]
+
+Larger = Literal["first", "middle", "last"]
+IntArray = npt.NDArray[np.int64]
+
+
+def run_sizes(n_records: int, k: int, larger: Larger = "last") -> IntArray:
+    """Sizes of floor(n/k) runs of k records, of which one takes the n mod k left over as well.
+
+    The sizes depend on nothing but `n_records` and `k`, which differential privacy will need: a changed record
+    moves others between neighbouring runs, but never moves a border.
+
+    Examples
+    --------
+    >>> run_sizes(11, 3, "middle")
+    array([3, 5, 3])
+    """
+    n_runs = n_records // k
+    sizes = np.full(n_runs, k, dtype=np.int64)
+    sizes[{"first": 0, "middle": n_runs // 2, "last": n_runs - 1}[larger]] += n_records % k
+    return sizes
+
+
+def run_labels(order: IntArray, sizes: IntArray) -> IntArray:
+    """Label records by the run they fall into when taken in `order`."""
+    labels = np.empty(len(order), dtype=np.int64)
+    labels[order] = np.repeat(np.arange(len(sizes)), sizes)
+    return labels
+
+
+def order_of(values: npt.NDArray[np.float64]) -> IntArray:
+    """Indices that sort `values`, equal ones by index."""
+    order = np.argsort(values)
+    ordered = values[order]
+    # The quick sort is not stable, and need not be where all values differ.
+    return order if (ordered[1:] != ordered[:-1]).all() else np.argsort(values, kind="stable")

@@ -1,0 +1,82 @@
+"""Which recipes a method can carry out; what it cannot is refused before any record is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from microagg._validation import check_parameters
+from microagg.errors import ParameterError, did_you_mean
+from microagg.releases.catalogue import Method, method_named
+from microagg.space.blocks import BlockForm, choose_blocks
+
+if TYPE_CHECKING:
+    from microagg.releases.recipe import Recipe
+
+__all__ = ["check_method"]
+
+
+def check_method(recipe: Recipe) -> None:
+    """Raise ValueError with the line that mends the recipe, if its method cannot carry it out."""
+    method = method_named(recipe.method)
+    _check_options(recipe, method)
+    _check_kinds(recipe, method)
+    if recipe.space.standardize not in method.standardize:
+        allowed = " or ".join(f'"{how}"' for how in method.standardize)
+        raise ValueError(
+            f"space.standardize: {method.name} needs a space that does not depend on the data. "
+            f"Set standardize = {allowed}"
+        )
+    _check_blocks(recipe, method)
+    if method.partitioner_class.labels == "values":
+        _check_mixes_values(recipe, method)
+
+
+def _check_options(recipe: Recipe, method: Method) -> None:
+    for name in recipe.partition:
+        if name not in method.options:
+            raise ValueError(
+                f"partition.{name}: {method.name} has no such parameter.{did_you_mean(name, method.options)} "
+                f"It has: {', '.join(method.options) or 'none'}"
+            )
+    given = {name: rule for name, rule in method.options.items() if name in recipe.partition}
+    try:
+        check_parameters(method.partitioner_class.__name__, given, recipe.partition)
+    except ParameterError as error:
+        raise ValueError(f"partition: {error}") from None
+
+
+def _check_kinds(recipe: Recipe, method: Method) -> None:
+    unfit = [name for name in recipe.schema.quasi_identifiers if recipe.attributes[name].kind not in method.kinds]
+    if unfit:
+        names = ", ".join(repr(name) for name in unfit)
+        kinds = " and ".join(str(kind) for kind in method.kinds)
+        raise ValueError(f"method: {method.name} takes {kinds} attributes only; not {names}. 'mdav' takes all kinds")
+
+
+def _check_blocks(recipe: Recipe, method: Method) -> None:
+    names, blocks = recipe.schema.quasi_identifiers, recipe.blocks
+    labels = method.partitioner_class.labels
+    if blocks.form is not BlockForm.ONE and labels != "records":
+        raise ValueError(f"blocks: {method.name} has no use for blocks; leave [blocks] out")
+    chosen = choose_blocks(blocks.form, names, given=blocks.attributes) if blocks.form is BlockForm.GIVEN else None
+    most = method.partitioner_class.max_attributes
+    if most is None:
+        return
+    widest = max(len(block) for block in chosen) if chosen else blocks.size or len(names)
+    if widest > most:
+        raise ValueError(
+            f"method: {method.name} takes {most} attribute; this recipe gives it {widest}. One by one: "
+            'method = "individual_ranking" with [partition] cut = "optimal"'
+        )
+
+
+def _check_mixes_values(recipe: Recipe, method: Method) -> None:
+    """Values that are mixed over attributes belong to no group of records."""
+    if recipe.missing.policy == "own_cell":
+        raise ValueError(
+            f"missing.policy: {method.name} mixes all values and has no cells of records; use 'impute' or 'suppress'"
+        )
+    if recipe.strata.by:
+        raise ValueError(f"strata: {method.name} mixes all values and cannot keep strata apart; leave [strata] out")
+    if recipe.sampling_weight is not None:
+        raise ValueError(f"sampling_weight: {method.name} does not weigh values; leave it out")

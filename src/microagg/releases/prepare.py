@@ -1,0 +1,137 @@
+"""Settle missing values and sampling weights before any cell is formed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
+from microagg.errors import TableError
+from microagg.releases.groups import Grouping, combine, group_records
+from microagg.releases.recipe import MissingPolicy, Recipe
+from microagg.schema.attribute import Kind
+from microagg.schema.measure import Measured, measure
+from microagg.tables.frames import Frame, columns_phrase
+
+__all__ = ["Prepared", "groups_of_block", "prepare"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Records ready to be put into cells.
+
+    Attributes
+    ----------
+    frame : Frame
+        The records that will be published.
+    rows : ndarray
+        Their places in the input.
+    measured : dict of name to Measured
+        The quasi-identifiers, in the order of the table; missing values settled by the policy.
+    weights : ndarray or None
+    remarks : tuple of str
+    """
+
+    frame: Frame
+    rows: IntArray
+    measured: dict[str, Measured]
+    weights: FloatArray | None
+    remarks: tuple[str, ...]
+
+
+def prepare(frame: Frame, recipe: Recipe) -> Prepared:
+    """Measure the quasi-identifiers and carry out the missing-value policy."""
+    names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
+    measured = [measure(frame.column(name), recipe.attributes[name]) for name in names]
+    weights = _sampling_weights(frame, recipe)
+    rows = np.arange(frame.n_records)
+    remarks: list[str] = []
+    if recipe.sampling_weight is not None:
+        remarks.append(f"representatives are weighted by {recipe.sampling_weight!r}")
+
+    incomplete = [column for column in measured if column.missing.any()]
+    if incomplete and recipe.missing.policy is MissingPolicy.ERROR:
+        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
+        raise TableError(
+            f"quasi-identifiers have missing values: {counts}. Say what to do with them: "
+            '[missing] policy = "own_cell", "impute" or "suppress"'
+        )
+    if incomplete and recipe.missing.policy is MissingPolicy.SUPPRESS:
+        rows = np.flatnonzero(~np.any([column.missing for column in incomplete], axis=0))
+        if len(rows) < recipe.k:
+            raise TableError(f"only {len(rows)} records are complete; k = {recipe.k} needs at least {recipe.k}")
+        remarks.append(f"{frame.n_records - len(rows)} records with a missing quasi-identifier were left out")
+        frame = frame.take(rows)
+        measured = [column.take(rows) for column in measured]
+        weights = weights[rows] if weights is not None else None
+    if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
+        measured = [_impute(column) if column.missing.any() else column for column in measured]
+        remarks.append(
+            f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
+            "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
+        )
+    return Prepared(frame, rows, {column.name: column for column in measured}, weights, tuple(remarks))
+
+
+def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
+    if recipe.sampling_weight is None:
+        return None
+    weights = frame.column(recipe.sampling_weight).numbers()
+    unusable = int((~np.isfinite(weights) | (weights <= 0)).sum())
+    if unusable:
+        raise TableError(
+            f"sampling weights {recipe.sampling_weight!r}: {unusable} of {len(weights)} are missing or not above 0"
+        )
+    return weights
+
+
+def _impute(column: Measured) -> Measured:
+    present = column.values[~column.missing]
+    if not len(present):
+        raise TableError(f"column {column.name!r} has no value at all to impute from")
+    everyone = Cells(np.zeros(len(present), dtype=np.int64))
+    if column.kind is Kind.NOMINAL:
+        filler = cell_modes(present, everyone)[0]
+    else:
+        filler = cell_medians(present, everyone, lower=column.kind is Kind.ORDINAL)[0]
+    return replace(column, values=np.where(column.missing, filler, column.values))
+
+
+def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) -> tuple[Grouping, tuple[str, ...]]:
+    """Groups that no cell of this block may cross: strata, and within them patterns of missing values."""
+    n_records = prepared.frame.n_records
+    remarks: list[str] = []
+    groups = Grouping(np.zeros(n_records, dtype=np.int64))
+    if recipe.strata.by:
+        by = " x ".join(repr(name) for name in recipe.strata.by)
+        strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
+        groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
+        remarks.append(f"no cell crosses the strata of {by}")
+        if groups.merged_groups:
+            remarks.append(
+                f"{groups.merged_groups} strata had fewer than k records ({groups.merged_records} in all) and were "
+                "merged; their cells publish the most frequent stratum"
+            )
+    patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
+    if not patterns:
+        return groups, tuple(remarks)
+    within = group_records(
+        combine(patterns, n_records),
+        recipe.k,
+        recipe.missing.small,
+        "patterns of missing values",
+        within=groups.labels,
+    )
+    remarks.append("records share a cell only with records that lack the same quasi-identifiers; missing stays missing")
+    if within.merged_groups:
+        remarks.append(
+            f"{within.merged_groups} patterns of missing values had fewer than k records ({within.merged_records} in "
+            "all) and were merged; a cell publishes a value only where all its records have one"
+        )
+    return within, tuple(remarks)

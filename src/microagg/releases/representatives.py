@@ -1,0 +1,82 @@
+"""Let the cells of a block speak: one representative per cell and attribute, as arrays of the columns' own types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.aggregate.centroid import (
+    Cells,
+    cell_means,
+    cell_medians,
+    cell_medoids,
+    cell_modes,
+    cell_taxonomic_centres,
+    round_to_resolution,
+)
+from microagg.releases.recipe import Recipe
+from microagg.schema.attribute import Kind, Representative
+from microagg.schema.measure import Measured
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["published_columns", "rounded"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def published_columns(
+    measured: Sequence[Measured], cells: Cells, matrix: FloatArray, recipe: Recipe
+) -> dict[str, pa.Array]:
+    """What each record's cell publishes, column by column."""
+    medoids: npt.NDArray[np.int64] | None = None
+    arrays = {}
+    for column in measured:
+        choice = recipe.representative_of(column.name)
+        if choice is Representative.MEDOID:
+            medoids = cell_medoids(matrix, cells) if medoids is None else medoids
+            lacking = np.bincount(cells.labels, weights=column.missing) > 0
+            values = np.where(lacking, np.nan, column.values[medoids])
+        else:
+            values = _representatives(column, choice, cells)
+        arrays[column.name] = column.published(values[cells.labels])
+    return arrays
+
+
+def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:
+    if column.kind is Kind.NUMERIC:
+        central = cell_means if choice is Representative.MEAN else cell_medians
+        return rounded(column, central(column.values, cells))
+    if column.kind is Kind.ORDINAL:
+        if choice is Representative.MEDIAN:
+            return cell_medians(column.values, cells, lower=True)
+        return _nearest_observed(cell_means(column.values, cells), column.values)
+    if choice is Representative.TAXONOMIC:
+        assert column.attribute.taxonomy is not None
+        distances = column.attribute.taxonomy.distances(column.labels)
+        unseen = np.ones(len(column.labels), dtype=bool)
+        unseen[column.values[~column.missing].astype(np.int64)] = False
+        distances[:, unseen] = np.inf
+        return cell_taxonomic_centres(column.values, distances, cells)
+    return cell_modes(column.values, cells)
+
+
+def rounded(column: Measured, values: FloatArray) -> FloatArray:
+    """Numbers as they are published: multiples of the resolution, within the bounds."""
+    result = round_to_resolution(values, column.resolution)
+    return result if column.bounds is None else np.clip(result, *column.bounds)
+
+
+def _nearest_observed(ranks: FloatArray, observed: FloatArray) -> FloatArray:
+    """Move mean ranks to the nearest rank that some record has; the lower of two."""
+    grid = np.unique(observed[~np.isnan(observed)])
+    if len(grid) < 2:
+        return ranks
+    above = np.clip(np.searchsorted(grid, ranks), 1, len(grid) - 1)
+    below = above - 1
+    nearest = np.where(ranks - grid[below] <= grid[above] - ranks, grid[below], grid[above])
+    return np.where(np.isnan(ranks), np.nan, nearest)
