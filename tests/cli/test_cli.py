@@ -59,6 +59,52 @@ def test_from_a_table_to_a_checked_release(folder):
     assert "08001" in published  # a code keeps its leading zero
 
 
+def test_what_is_published_as_it_is_is_not_retyped(folder):
+    Path("codes.csv").write_text(
+        "age,code,share,flag,amount\n" + "".join(f"{i},00{i % 3},0.50,TRUE,{i}\n" for i in range(9))
+    )
+    untouched = "\n".join(f'{name} = "confidential"' for name in ("code", "share", "flag", "amount"))
+    Path("codes.toml").write_text(
+        f'k = 3\n[attributes]\n{untouched}\n[attributes.age]\nrole = "quasi_identifier"\nkind = "numeric"\n'
+    )
+    run("release", "codes.csv", "-r", "codes.toml", "-o", "codes")
+    lines = Path("codes/table.csv").read_text().splitlines()
+    assert all('"00' in line and '"0.50"' in line and '"TRUE"' in line for line in lines[1:])
+    assert not any(line.endswith('"') for line in lines[1:])  # amounts stay numbers
+
+
+def test_an_overwrite_does_not_remove_the_input(folder):
+    result = run("release", "data.csv", "-r", "recipe.toml", "-o", ".", "--overwrite", code=2)
+    assert "did not write" in result.stderr
+    assert Path("data.csv").exists()
+
+
+def test_labels_that_a_csv_cannot_hold_are_noted(folder):
+    import pyarrow as pa
+
+    from microagg.tables.labels import Labels, with_labels
+    from microagg.tables.write import write_table
+
+    field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", ((1, "female"), (2, "male"))))
+    write_table(pa.table([pa.array([1, 2] * 5)], schema=pa.schema([field])), Path("l.sav"))
+    drafted = json.loads(run("init", "l.sav", "-o", "l.toml", "--json").stdout)["guesses"][0]
+    assert drafted["kind"] == "nominal"
+    assert "cannot hold the labels" in run("release", "l.sav", "-r", "l.toml", "-o", "l", "--format", "csv").stderr
+    assert "cannot hold" not in run("release", "l.sav", "-r", "l.toml", "-o", "l2").stderr
+
+
+def test_init_drafts_what_cannot_be_protected_as_dropped(folder):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.table({"nested": [[1], [2]], "big": pa.array([2**63 + 1, 5], pa.uint64()), "x\x7f": [1, 2]}), "n.parquet"
+    )
+    guesses = {g["column"]: g for g in json.loads(run("init", "n.parquet", "-o", "n.toml", "--json").stdout)["guesses"]}
+    assert guesses["nested"]["role"] == "identifier"
+    assert "cannot be protected" in guesses["nested"]["decide"][0]
+
+
 def test_init_explains_its_guesses_and_never_replaces_a_recipe(folder):
     result = run("init", "data.csv", "-o", "draft.toml", "--json")
     guesses = {guess["column"]: guess for guess in json.loads(result.stdout)["guesses"]}
@@ -144,6 +190,7 @@ def test_a_check_that_fails_exits_with_one(folder):
 
 def test_check_asks_for_what_it_needs(folder):
     assert "--recipe" in run("check", "data.csv", code=2).stderr
+    assert "no file or folder named 'none'" in run("check", "none", code=2).stderr
     run("release", "data.csv", "-r", "recipe.toml", "-o", "out")
     assert "brings its own recipe" in run("check", "out", "-r", "recipe.toml", code=2).stderr
     assert run("check", "out/table.csv", "-r", "recipe.toml").exit_code == 0

@@ -57,13 +57,24 @@ MINIMAL = 'k = 3\n[attributes.age]\nrole = "quasi_identifier"\nkind = "numeric"\
         (MINIMAL + 'representative = "mode"', "representative of a numeric attribute must be one of 'mean'"),
         (MINIMAL.replace('kind = "numeric"', ""), "a quasi_identifier needs a kind"),
         (MINIMAL + '[attributes.age]\nrole = "identifier"', "line 5 declares column 'age' a second time"),
+        ('k = 2\n[attributes]\nage = "identifier"\nage = "confidential"', "line 4 declares column 'age' a second time"),
+        (
+            'k = 2\n[attributes]\nage = "identifier"\n[attributes.age]\nrole = "identifier"',
+            "line 4 declares column 'age'",
+        ),
+        (MINIMAL + 'bounds = ["0", "5"]', "bounds must be two numbers or two dates"),
+        (MINIMAL + "bounds = [07:00:00, 08:00:00]", "bounds must be two numbers or two dates"),
+        (MINIMAL + "bounds = [2020-01-01T00:00:00Z, 2021-01-01]", "both have a time zone, or neither"),
+        (MINIMAL.replace("numeric", "nominal") + 'categories = [["a"]]', "categories must be a list of texts"),
+        (MINIMAL.replace("numeric", "nominal") + "taxonomy = { a = 1 }", "names each category's parent"),
+        (MINIMAL.replace("numeric", "nominal") + 'taxonomy = "."', "no taxonomy file named ''|is not UTF-8"),
         ("k = ", "recipe: "),
     ],
 )
 def test_a_wrong_recipe_is_explained(text, message):
     with pytest.raises(RecipeError) as caught:
         Recipe.loads(text)
-    assert message in str(caught.value)
+    assert any(part in str(caught.value) for part in message.split("|"))
 
 
 def test_a_recipe_round_trips_through_toml_and_json():
@@ -87,6 +98,15 @@ def test_a_recipe_round_trips_through_toml_and_json():
     assert Recipe.loads(recipe.dumps()) == recipe
     again = Recipe(**recipe.as_dict())
     assert again.as_dict() == recipe.as_dict()
+
+
+def test_whole_numbers_of_numpy_and_date_categories_are_taken():
+    import numpy as np
+
+    days = [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]
+    recipe = Recipe(k=np.int64(3), attributes={"c": ordinal(categories=days)})
+    assert recipe.k == 3
+    assert Recipe.loads(recipe.dumps()) == recipe
 
 
 def test_changes_are_validated_and_leave_the_rest(tmp_path):

@@ -53,14 +53,15 @@ def test_every_format_is_written_checked_and_read_back(tmp_path, file_format):
 
 
 def test_the_folder_holds_table_statement_and_manifest_and_the_receipt_lies_beside_it(tmp_path):
-    microagg.release(survey(), RECIPE).save(tmp_path / "out")
+    made = microagg.release(survey(), RECIPE)
+    made.save(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "manifest.json",
         "statement.json",
         "statement.txt",
         "table.csv",
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.receipt.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", made.receipt_path("out").name]
 
 
 def test_the_manifest_records_recipe_versions_and_hashes(tmp_path):
@@ -80,7 +81,7 @@ def test_the_receipt_proves_the_input_and_the_manifest_alone_does_not(tmp_path):
     made = microagg.release(read_table(path), Recipe(k=3, attributes={"x": numeric()}), source=path)
     folder = made.save(tmp_path / "out")
     published = json.loads((folder / "manifest.json").read_text())["input"]["sha256_salted"]
-    receipt = json.loads((tmp_path / "out.receipt.json").read_text())
+    receipt = json.loads(made.receipt_path(folder).read_text())
     assert receipt["input_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert published == hashlib.sha256(bytes.fromhex(receipt["salt"]) + path.read_bytes()).hexdigest()
     everything = "".join(file.read_text() for file in folder.iterdir())
@@ -245,3 +246,88 @@ def test_a_process_killed_at_any_step_leaves_nothing_or_everything(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "left nothing" in done.stdout
+
+
+def test_overwriting_never_removes_what_a_release_did_not_write(tmp_path):
+    made = microagg.release(survey(), RECIPE)
+    job = tmp_path / "job"
+    job.mkdir()
+    (job / "table.csv").write_text("the only copy of the data")
+    with pytest.raises(microagg.InputError, match="did not write; it is not overwritten"):
+        made.save(job, overwrite=True)
+    made.save(tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(microagg.InputError, match="1 files that an earlier release did not write"):
+        made.save(tmp_path / "out", overwrite=True)
+    with pytest.raises(microagg.InputError, match="is a file"):
+        made.save(job / "table.csv", overwrite=True)
+    assert (job / "table.csv").read_text() == "the only copy of the data"
+
+
+def test_a_receipt_is_never_replaced(tmp_path):
+    first = microagg.release(survey(), RECIPE)
+    first.save(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / "published")
+    second = microagg.release(survey(), RECIPE)
+    second.save(tmp_path / "out")
+    assert first.receipt_path(tmp_path / "out").exists()
+    assert second.receipt_path(tmp_path / "out").exists()
+
+
+def test_an_overwrite_killed_between_its_two_renames_is_undone_by_the_next_run(tmp_path):
+    made = microagg.release(survey(), RECIPE)
+    made.save(tmp_path / "out")
+    finished = subprocess.Popen(["true"])
+    finished.wait()
+    aside = tmp_path / f".out.{finished.pid}.x.replaced"
+    aside.mkdir()
+    (tmp_path / "out").rename(aside / "out")
+    with pytest.raises(microagg.InputError, match="exists"):
+        made.save(tmp_path / "out")
+    assert all(finding.holds for finding in check_release(tmp_path / "out"))
+    assert not aside.exists()
+
+
+def test_an_unlisted_file_or_an_emptied_manifest_fails_the_check(tmp_path):
+    folder = microagg.release(survey(), RECIPE).save(tmp_path / "out")
+    (folder / "original_with_names.csv").write_text("x")
+    failed = [finding for finding in check_release(folder) if not finding.holds]
+    assert [finding.name for finding in failed] == ["other files"]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["output"]["sha256"] = {}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert {"file table.csv", "file statement.json"} <= {f.name for f in check_release(folder) if not f.holds}
+
+
+@pytest.mark.parametrize("damage", [{"sha256": ["x"]}, {"table": 3}, {"table": "../table.csv"}, {}])
+def test_a_damaged_manifest_is_explained(tmp_path, damage):
+    folder = microagg.release(survey(), RECIPE).save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["output"] = {**manifest["output"], **damage} if damage else damage
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(TableError, match="is damaged"):
+        check_release(folder)
+
+
+def test_blank_lines_in_a_one_column_file_are_not_passed_over(tmp_path):
+    path = tmp_path / "other.csv"
+    path.write_text("x\n20\n\n20\n")
+    with pytest.raises(TableError, match="1 blank lines, which may be records"):
+        check_table(path, Recipe(k=2, attributes={"x": numeric()}))
+
+
+def test_metadata_of_another_program_fails_the_check(tmp_path):
+    path = tmp_path / "other.parquet"
+    pd.DataFrame({"x": [1, 1, 1], "c": "u", "income": 4.0}).to_parquet(path)
+    failed = [finding for finding in check_table(path, RECIPE) if not finding.holds]
+    assert "metadata of another program, under 'pandas'" in failed[0].detail
+
+
+def test_control_characters_of_a_name_are_escaped_in_the_statement():
+    made = microagg.release(pa.table({"x\x1b[2J": [1, 2]}), Recipe(k=2, attributes={"x\x1b[2J": numeric()}))
+    assert "\x1b" not in str(made.statement)
+
+
+def test_medoids_are_confessed():
+    recipe = Recipe(k=2, aggregate={"numeric": "medoid"}, attributes={"x": numeric()})
+    assert "real values" in str(microagg.release(pa.table({"x": [1, 2]}), recipe).statement)

@@ -67,7 +67,7 @@ def test_suggested_bounds_are_round_and_commented_out(guesses):
     assert low <= 20
     assert high >= 58
     text = draft_recipe(list(guesses.values()), table_name="data.csv", n_records=40)
-    assert "# bounds = [0, 60]" in text
+    assert "# bounds = [0, 100]" in text
     assert not any(line.startswith("bounds") for line in text.splitlines())
 
 

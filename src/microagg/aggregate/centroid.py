@@ -85,15 +85,20 @@ def cell_medians(values: FloatArray, cells: Cells, *, lower: bool = False) -> Fl
     order = np.lexsort((values, cells.labels))
     ordered = values[order]
     weights = cells.record_weights[order]
-    running = np.cumsum(weights)
-    before = np.concatenate([[0.0], running])[cells.starts]
     ends = cells.starts + cells.sizes - 1
-    half = before + (running[ends] - before) / 2
-    # Half a rounding error of the running sum must not decide whether half the weight is reached.
-    slack = running[-1] * 1e-12
-    low = np.minimum(np.searchsorted(running, half - slack), ends)
-    high = np.minimum(np.searchsorted(running, half + slack), ends)
-    medians = ordered[low] if lower else ordered[low] + (ordered[high] - ordered[low]) / 2
+    # Each cell's weights as shares of its own total, so that no cell's rounding errors reach another: cell c's running
+    # sum goes from c to c + 1.
+    share = weights / np.add.reduceat(weights, cells.starts)[cells.labels[order]]
+    running = np.cumsum(share)
+    cell = cells.labels[order]
+    running = np.clip(running - (running[cells.starts] - share[cells.starts])[cell], 0.0, 1.0) + cell
+    half = np.arange(len(ends)) + 0.5
+    # A rounding error must not decide whether half the weight is reached.
+    slack = 1e-9
+    low = np.clip(np.searchsorted(running, half - slack), cells.starts, ends)
+    high = np.clip(np.searchsorted(running, half + slack), cells.starts, ends)
+    middle = np.where(ordered[low] == ordered[high], ordered[low], 0.5 * ordered[low] + 0.5 * ordered[high])
+    medians = ordered[low] if lower else middle
     # NaN sorts last within its cell.
     return np.where(np.isnan(ordered[ends]), np.nan, medians) + 0.0
 
@@ -146,6 +151,8 @@ def cell_taxonomic_centres(codes: FloatArray, distances: FloatArray, cells: Cell
     from scipy.sparse import csr_array
 
     missing = np.isnan(codes)
+    if missing.all():
+        return np.full(len(cells.sizes), np.nan)
     filled = np.where(missing, 0, codes).astype(np.int64)
     n_cells, n_categories = len(cells.sizes), len(distances)
     counts = csr_array((cells.record_weights, (cells.labels, filled)), shape=(n_cells, n_categories))
@@ -173,6 +180,8 @@ def round_to_resolution(values: FloatArray, resolution: float | None) -> FloatAr
     if resolution is None:
         return values
     steps = 1.0 / resolution
+    if not np.isfinite(steps):  # finer than any float: nothing to round
+        return values
     if steps > 1 and abs(steps - round(steps)) < 1e-9 * steps:
         return np.rint(values * round(steps)) / round(steps) + 0.0  # 3 / 10 is the float 0.3, 3 * 0.1 is not
     return np.rint(values / resolution) * resolution + 0.0

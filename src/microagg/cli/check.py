@@ -24,6 +24,8 @@ def check(
     from microagg.releases.check import check_release, check_table
     from microagg.releases.recipe import Recipe
 
+    if not target.exists():
+        raise InputError(f"there is no file or folder named {target.name!r}")
     if target.is_dir():
         if recipe is not None or k is not None:
             raise InputError("a release folder brings its own recipe; --recipe and --k are for files")

@@ -11,6 +11,7 @@ from microagg.cli.terminal import explains_errors, say, shows_progress
 
 __all__ = ["demo"]
 
+FILES = ("survey.csv", "recipe.toml", "release", "release.")
 RECIPE = """\
 # The demonstration's recipe: a generated survey, nobody in it exists.
 method = "mdav"
@@ -71,7 +72,7 @@ def demo(
     from microagg.tables.write import write_table
 
     say("A generated survey of 2000 people (nobody in it exists), with missing values, five regions, a taxonomy.")
-    with whole_or_nothing(output.absolute(), overwrite=overwrite) as folder:
+    with whole_or_nothing(output.absolute(), overwrite=overwrite, ours=FILES) as folder:
         write_table(generate_survey(2_000), folder / "survey.csv")
         (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
         recipe = Recipe.load(folder / "recipe.toml")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import TEXT_FORMATS, explains_errors, print_json, read_for, say, shows_progress
 
 __all__ = ["release"]
 
@@ -23,7 +23,8 @@ def release(
     missing: Annotated[str | None, typer.Option(help="Overrides missing.policy.")] = None,
     order: Annotated[str | None, typer.Option(help="Overrides output.order: shuffled or kept.")] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="csv, csv.gz, parquet, feather, sav or dta; default: the input's.")
+        str | None,
+        typer.Option("--format", help="csv, csv.gz, tsv, parquet, feather, sav or dta; default: the input's."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
@@ -32,12 +33,13 @@ def release(
     """Make a release: table, statement and manifest, with the guarantee recounted on the written file."""
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.recipe import Recipe
-    from microagg.releases.release import receipt_path
+    from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
+    from microagg.tables.labels import has_labels
     from microagg.tables.read import format_of
     from microagg.tables.write import WRITABLE
 
-    refuse_existing(output, overwrite)
+    refuse_existing(output, overwrite, FILES)
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
@@ -49,7 +51,8 @@ def release(
     source_format = format_of(data)
     target_format = file_format or (source_format if source_format in WRITABLE else "csv")
     with shows_progress():
-        made = make_release(read_for(data, chosen), chosen, seed=seed, source=data)
+        table = read_for(data, chosen, as_text=target_format in TEXT_FORMATS)
+        made = make_release(table, chosen, seed=seed, source=data)
         folder = made.save(output, format=target_format, overwrite=overwrite)
     statement = made.statement
     if as_json:
@@ -63,6 +66,8 @@ def release(
                 "statement": statement.as_dict(),
             }
         )
+    if target_format in TEXT_FORMATS and has_labels(table):
+        say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
     say(f"Wrote {output}: {statement.n_records} records in {made.n_cells} cells.")
     for count in statement.recounts:
         say(
@@ -75,4 +80,4 @@ def release(
     for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
-    say(f"Keep, do not publish: {receipt_path(output)}")
+    say(f"Keep, do not publish: {made.receipt_path(output)}")

@@ -53,11 +53,12 @@ class Guarantee:
 
 
 def k_anonymity(
-    k: int, attributes: Sequence[str], *, order_kept: bool = False, one_of_several: bool = False
+    k: int, attributes: Sequence[str], *, order_kept: bool = False, one_of_several: bool = False, medoids: bool = False
 ) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
 
-    With `one_of_several` the attributes are one of several blocks, each with cells of its own.
+    With `one_of_several` the attributes are one of several blocks, each with cells of its own; with `medoids` cells
+    publish values of one of their own records.
 
     References
     ----------
@@ -86,6 +87,11 @@ def k_anonymity(
             "one that is known to outsiders can single out a record",
             "who is in the table at all",
             "differential privacy: cells depend on the records",
+            *(
+                ("real values: a cell publishes those of one of its own records, shared by all of it",)
+                if medoids
+                else ()
+            ),
             *(
                 (
                     "combinations of attributes from different blocks: each block has cells of its own, and together "

@@ -12,7 +12,7 @@ from microagg.errors import TableError
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.recipe import Recipe
-from microagg.releases.release import MANIFEST, STATEMENT, read_as_written
+from microagg.releases.release import MANIFEST, STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.releases.verify import recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
@@ -46,11 +46,15 @@ def check_release(folder: str | Path) -> list[Finding]:
         table_name: str = manifest["output"]["table"]
         (partition,) = (stage for stage in manifest["stages"] if stage["stage"] == "partition")
         blocks = [tuple(block["attributes"]) for block in partition["blocks"]]
+        if not (isinstance(promised, dict) and isinstance(table_name, str) and table_name.startswith("table.")):
+            raise TypeError("output")
     except FileNotFoundError:
         raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
         raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
-    findings = [_check_file(folder, name, digest) for name, digest in promised.items()]
+    expected = (table_name, STATEMENT, STATEMENT_TEXT)
+    findings = [_check_file(folder, name, promised.get(name)) for name in expected]
+    findings.append(_check_nothing_else(folder, {MANIFEST, *expected}))
     table = read_as_written(folder / table_name)
     findings.append(_check_columns(table, recipe))
     findings.append(_check_blocks(blocks, recipe))
@@ -91,8 +95,16 @@ def _check_blocks(blocks: Sequence[Sequence[str]], recipe: Recipe) -> Finding:
     return Finding("cells", holds, said)
 
 
-def _check_file(folder: Path, name: str, digest: str) -> Finding:
+def _check_nothing_else(folder: Path, expected: set[str]) -> Finding:
+    others = sorted(path.name for path in folder.iterdir() if path.name not in expected)
+    said = f"not part of the release: {', '.join(map(repr, others))}" if others else "none"
+    return Finding("other files", not others, said)
+
+
+def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
     path = folder / name
+    if digest is None:
+        return Finding(f"file {name}", False, "is not in the manifest")
     if not path.is_file():
         return Finding(f"file {name}", False, "is not there")
     same = sha256_of_file(path) == digest
@@ -106,6 +118,9 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
     if undeclared:
         return Finding("columns", False, f"not declared in the recipe: {columns_phrase(undeclared)}")
+    if table.schema.metadata:
+        keys = ", ".join(sorted(repr(key.decode(errors="replace")) for key in table.schema.metadata))
+        return Finding("columns", False, f"the file carries metadata of another program, under {keys}")
     return Finding("columns", True, f"{table.num_columns} columns, no identifier among them")
 
 
@@ -115,7 +130,7 @@ def _check_statement(folder: Path, recipe: Recipe, blocks: Sequence[Sequence[str
         statement = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))
         promised = [(entry["parameters"]["k"], tuple(entry["attributes"])) for entry in statement["guarantees"]]
         for_publication = bool(statement["for_publication"])
-    except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
+    except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
         return Finding("statement", False, "is not there or damaged")
     if promised != [(recipe.k, tuple(block)) for block in blocks]:
         return Finding("statement", False, "does not promise what was checked")

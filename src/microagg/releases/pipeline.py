@@ -24,6 +24,7 @@ from microagg.releases.release import Block, Release
 from microagg.releases.representatives import published_columns, rounded
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k
+from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Frame
@@ -73,6 +74,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     >>> sorted(microagg.release(people, recipe).table["age"].to_pylist())
     [21, 21, 62, 62]
     """
+    if not isinstance(recipe, Recipe):
+        raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     mixes_values = method_named(recipe.method).partitioner_class.labels == "values"
@@ -205,9 +208,14 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
 
 
 def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
-    order_kept = recipe.output.order is RowOrder.KEPT
     return tuple(
-        k_anonymity(recipe.k, block.attributes, order_kept=order_kept, one_of_several=len(blocks) > 1)
+        k_anonymity(
+            recipe.k,
+            block.attributes,
+            order_kept=recipe.output.order is RowOrder.KEPT,
+            one_of_several=len(blocks) > 1,
+            medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in block.attributes),
+        )
         for block in blocks
     )
 

@@ -71,7 +71,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         measured = [column.take(rows) for column in measured]
         weights = weights[rows] if weights is not None else None
     if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
-        measured = [_impute(column) if column.missing.any() else column for column in measured]
+        measured = [_impute(column, weights) if column.missing.any() else column for column in measured]
         remarks.append(
             f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
             "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
@@ -88,14 +88,15 @@ def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
         raise TableError(
             f"sampling weights {recipe.sampling_weight!r}: {unusable} of {len(weights)} are missing or not above 0"
         )
-    return weights
+    largest: float = weights.max()
+    return weights / largest  # only their ratios count, and sums of these cannot overflow
 
 
-def _impute(column: Measured) -> Measured:
+def _impute(column: Measured, weights: FloatArray | None) -> Measured:
     present = column.values[~column.missing]
     if not len(present):
         raise TableError(f"column {column.name!r} has no value at all to impute from")
-    everyone = Cells(np.zeros(len(present), dtype=np.int64))
+    everyone = Cells(np.zeros(len(present), dtype=np.int64), None if weights is None else weights[~column.missing])
     if column.kind is Kind.NOMINAL:
         filler = cell_modes(present, everyone)[0]
     else:
@@ -112,12 +113,11 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         by = " x ".join(repr(name) for name in recipe.strata.by)
         strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
         groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
-        remarks.append(f"no cell crosses the strata of {by}")
-        if groups.merged_groups:
-            remarks.append(
-                f"{groups.merged_groups} strata had fewer than k records ({groups.merged_records} in all) and were "
-                "merged; their cells publish the most frequent stratum"
-            )
+        exception = (
+            f", but for {groups.merged_groups} strata with fewer than k records ({groups.merged_records} in all), "
+            "which were merged; their cells publish the most frequent stratum"
+        )
+        remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
     if not patterns:
         return groups, tuple(remarks)
@@ -128,10 +128,13 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         "patterns of missing values",
         within=groups.labels,
     )
-    remarks.append("records share a cell only with records that lack the same quasi-identifiers; missing stays missing")
-    if within.merged_groups:
-        remarks.append(
-            f"{within.merged_groups} patterns of missing values had fewer than k records ({within.merged_records} in "
-            "all) and were merged; a cell publishes a value only where all its records have one"
-        )
+    exception = (
+        f", but for {within.merged_groups} patterns of missing values with fewer than k records "
+        f"({within.merged_records} in all), which were merged; a cell publishes a value only where all its records "
+        "have one"
+    )
+    remarks.append(
+        "records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
+        + (exception if within.merged_groups else "")
+    )
     return within, tuple(remarks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 import tomllib
 from collections.abc import Mapping
@@ -9,7 +10,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from microagg.errors import RecipeError, did_you_mean
 from microagg.releases.catalogue import method_named
@@ -116,6 +126,12 @@ class OutputChoice(_Table):
     order: RowOrder = RowOrder.SHUFFLED
 
 
+def _plain_integer(value: Any) -> Any:
+    """Whole numbers of other libraries, such as NumPy's, are whole numbers."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if is_integer else value
+
+
 class Recipe(BaseModel):
     """Everything that decides a release, validated.
 
@@ -146,7 +162,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str = "mdav"
-    k: Annotated[int, Field(ge=2, strict=True)]
+    k: Annotated[int, Field(ge=2, strict=True), BeforeValidator(_plain_integer)]
     sampling_weight: str | None = None
     partition: dict[str, Any] = Field(default_factory=dict)
     space: SpaceChoice = SpaceChoice()
@@ -196,7 +212,11 @@ class Recipe(BaseModel):
     def _plain_attributes(self, attributes: dict[str, Attribute]) -> dict[str, Any]:
         plain = {}
         for name, attribute in attributes.items():
-            entry = attribute.model_dump(mode="json", exclude_defaults=True, exclude={"taxonomy", "bounds"})
+            entry = attribute.model_dump(
+                mode="json", exclude_defaults=True, exclude={"taxonomy", "bounds", "categories"}
+            )
+            if attribute.categories is not None:
+                entry["categories"] = list(attribute.categories)
             if attribute.bounds is not None:
                 entry["bounds"] = list(attribute.bounds)
             if attribute.taxonomy is not None:
@@ -310,11 +330,17 @@ def _known_keys(location: list[str]) -> list[str]:
 def _explain_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
     """What is wrong with the TOML; a column declared twice is named as such."""
     seen: set[str] = set()
+    section = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\s*attributes\s*\.\s*(.+?)\s*\]\s*(#.*)?$", line)
-        if header:
-            column = header.group(1).strip("\"'")
-            if column in seen:
-                return f"line {number} declares column {column!r} a second time"
-            seen.add(column)
+        header = re.match(r"\s*\[\s*(.+?)\s*\]\s*(#.*)?$", line)
+        key = re.match(r"\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=", line)
+        section = re.sub(r"\s*\.\s*", ".", header.group(1), count=1) if header else section
+        column = section.removeprefix("attributes.") if header and section.startswith("attributes.") else None
+        column = key.group(1) if key and section == "attributes" else column
+        if column is None:
+            continue
+        column = column.strip("\"'")
+        if column in seen:
+            return f"line {number} declares column {column!r} a second time"
+        seen.add(column)
     return str(error)

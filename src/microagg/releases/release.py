@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import ParameterError, did_you_mean
+from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.recipe import Recipe
 from microagg.releases.statement import Statement
@@ -23,11 +24,12 @@ from microagg.tables.write import WRITABLE, write_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MANIFEST", "STATEMENT", "Block", "Release", "read_as_written", "receipt_path"]
+__all__ = ["FILES", "MANIFEST", "STATEMENT", "Block", "Release", "read_as_written"]
 
 MANIFEST = "manifest.json"
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
+FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, "table.")
 
 
 @dataclass(frozen=True)
@@ -88,23 +90,23 @@ class Release:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does
-        not hold, nothing is left behind. Beside the folder goes ``<folder>.receipt.json``, for the data holder
-        only: it shows which input the release was made from.
+        not hold, nothing is left behind. Beside the folder goes a receipt (see :meth:`receipt_path`), for the data
+        holder only: it shows which input the release was made from.
 
         Parameters
         ----------
         folder : path
-            Must not exist, unless `overwrite`.
+            Must not exist, unless `overwrite`, and then be an earlier release or empty.
         format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
         overwrite : bool, default False
         """
         folder = Path(folder).absolute()
-        refuse_existing(folder, overwrite)
+        refuse_existing(folder, overwrite, FILES)
         if format not in WRITABLE:
             hint = did_you_mean(format, WRITABLE)
             raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
         name = f"table.{format}"
-        with whole_or_nothing(folder, overwrite=overwrite) as partial:
+        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial:
             write_table(self.frame.table, partial / name)
             statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
             for count in statement.recounts:
@@ -114,23 +116,36 @@ class Release:
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
-            write_file_whole(receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
+            write_file_whole(self.receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
         return folder
+
+    def receipt_path(self, folder: str | Path) -> Path:
+        """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""
+        folder = Path(folder)
+        return folder.with_name(f"{folder.name}.receipt-{self.digest.salted_sha256[:12]}.json")
 
     def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
         written = read_as_written(path)
         return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in self.statement.guarantees)
 
 
-def receipt_path(folder: Path) -> Path:
-    """Where the receipt of a release goes: beside its folder, never in it."""
-    return folder.with_name(folder.name + ".receipt.json")
-
-
 def read_as_written(path: Path) -> pa.Table:
     """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
     if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
         names = read_table(path).column_names
-        # A missing value is an empty field; where a table has one column, NA (an empty line would be skipped).
-        return read_table(path, text_columns=names, missing=("",) if len(names) > 1 else ("NA",))
+        if len(names) > 1:
+            return read_table(path, text_columns=names, missing=("",))
+        # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
+        blank = _count_blank_lines(path)
+        if blank:
+            raise TableError(
+                f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
+                "nothing: write NA for missing"
+            )
+        return read_table(path, text_columns=names, missing=("NA",))
     return read_table(path)
+
+
+def _count_blank_lines(path: Path) -> int:
+    with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
+        return sum(not line.strip(b"\r\n") for line in file)

@@ -41,6 +41,7 @@ def published_columns(
             medoids = cell_medoids(matrix, cells) if medoids is None else medoids
             lacking = np.bincount(cells.labels, weights=column.missing) > 0
             values = np.where(lacking, np.nan, column.values[medoids])
+            values = rounded(column, values) if column.kind is Kind.NUMERIC else values
         else:
             values = _representatives(column, choice, cells)
         arrays[column.name] = column.published(values[cells.labels])
@@ -67,8 +68,19 @@ def _representatives(column: Measured, choice: Representative, cells: Cells) -> 
 
 def rounded(column: Measured, values: FloatArray) -> FloatArray:
     """Numbers as they are published: multiples of the resolution, within the bounds."""
-    result = round_to_resolution(values, column.resolution)
-    return result if column.bounds is None else np.clip(result, *column.bounds)
+    resolution = column.resolution
+    if resolution is None:
+        result = values
+    else:
+        # Multiples are counted from zero, not from where this column's numbers happen to be counted from: steps
+        # from the smallest value would tell that value.
+        origin = column.column.origin
+        offset = float(origin % int(resolution) if resolution.is_integer() else origin % resolution)
+        result = round_to_resolution(values + offset, resolution) - offset
+    if column.bounds is None:
+        return result
+    low, high = column.bounds
+    return np.clip(result, np.ceil(low), np.floor(high)) if column.column.is_integer else np.clip(result, low, high)
 
 
 def _nearest_observed(ranks: FloatArray, observed: FloatArray) -> FloatArray:

@@ -77,10 +77,15 @@ class Statement:
         remarks = self._all_remarks()
         if remarks:
             lines += ["Remarks:", *_bullets(remarks)]
-        return "\n".join(lines) + "\n"
+        return "\n".join(_printable(line) for line in lines) + "\n"
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
+
+
+def _printable(line: str) -> str:
+    """Control characters (of a column's name) as escapes: a statement is shown on terminals."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 
 
 def _paragraph(text: str) -> list[str]:

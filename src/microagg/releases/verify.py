@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from microagg.errors import GuaranteeError
+from microagg.errors import GuaranteeError, TableError
 from microagg.releases.groups import combine
 from microagg.tables.frames import columns_phrase
 
@@ -52,13 +52,17 @@ class Recount:
 
 def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
     """Count the combinations of `attributes`; a missing value counts as a value of its own."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     codes = []
     for name in attributes:
         column = table.column(name).combine_chunks()
         values = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
-        encoded = pc.dictionary_encode(values)
+        try:
+            encoded = pc.dictionary_encode(values)
+        except pa.ArrowNotImplementedError:
+            raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
     sizes = np.bincount(combine(codes, table.num_rows)) if table.num_rows else np.zeros(0, dtype=np.int64)

@@ -52,6 +52,10 @@ Bound = float | dt.datetime | dt.date
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+def _date_of(text: str) -> dt.date:
+    return dt.date.fromisoformat(text) if len(text) == 10 else dt.datetime.fromisoformat(text)
+
+
 class Attribute(BaseModel):
     """The declaration of one column.
 
@@ -66,7 +70,8 @@ class Attribute(BaseModel):
     weight : float > 0, default 1
         How much the attribute counts in the squared distance between records.
     resolution : float > 0, optional
-        Published numbers are multiples of it (default: 1 for integers, none for floats).
+        Published numbers are multiples of it (default: 1 for integers, none for floats); of dates in days, of times
+        in seconds.
     categories : list, optional
         The allowed categories; of an ordinal attribute, in their order.
     taxonomy : path or ``{child: parent}``, optional
@@ -96,11 +101,24 @@ class Attribute(BaseModel):
     @field_validator("bounds", mode="before")
     @classmethod
     def _read_dates(cls, value: Any) -> Any:
-        """Dates come as text from JSON."""
-        if not isinstance(value, list | tuple):
-            return value
-        kind: Any = {10: dt.date}
-        return [kind.get(len(v), dt.datetime).fromisoformat(v) if isinstance(v, str) else v for v in value]
+        """Dates come as text from JSON; a date beside a time is that day's midnight."""
+        if value is None:
+            return None
+        what = "bounds must be two numbers or two dates, like [0, 120] or [1900-01-01, 2030-12-31]"
+        try:
+            low, high = (_date_of(bound) if isinstance(bound, str) else bound for bound in value)
+        except (TypeError, ValueError):
+            raise ValueError(what) from None
+        numbers = [isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high)]
+        dates = [isinstance(bound, dt.date) for bound in (low, high)]
+        if not (all(numbers) or all(dates)):
+            raise ValueError(what)
+        if all(dates) and isinstance(low, dt.datetime) is not isinstance(high, dt.datetime):
+            low, high = (b if isinstance(b, dt.datetime) else dt.datetime(b.year, b.month, b.day) for b in (low, high))
+        zones = [bound.tzinfo is None for bound in (low, high) if isinstance(bound, dt.datetime)]
+        if len(set(zones)) > 1:
+            raise ValueError("bounds must both have a time zone, or neither")
+        return low, high
 
     @field_validator("bounds")
     @classmethod
@@ -108,12 +126,18 @@ class Attribute(BaseModel):
         if value is None:
             return None
         low, high = value
-        if isinstance(low, dt.date) is not isinstance(high, dt.date):
-            raise ValueError("bounds must be two numbers or two dates")
         if isinstance(low, float) and not (math.isfinite(low) and math.isfinite(float(high))):  # type: ignore[arg-type]
             raise ValueError("bounds must be finite")
         if not low < high:  # type: ignore[operator]
             raise ValueError("the lower bound must be below the upper bound")
+        return value
+
+    @field_validator("categories", mode="before")
+    @classmethod
+    def _single_values(cls, value: Any) -> Any:
+        allowed = str | int | float | bool | dt.date
+        if value is not None and not (isinstance(value, list | tuple) and all(isinstance(v, allowed) for v in value)):
+            raise ValueError("categories must be a list of texts, numbers or dates")
         return value
 
     @field_validator("categories")

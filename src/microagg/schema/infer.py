@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from microagg.errors import TableError
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.schema import toml_key
 from microagg.tables.frames import Column, Frame
+from microagg.tables.labels import Labels, labels_of
 
 __all__ = ["Guess", "draft_recipe", "guess_schema"]
 
@@ -74,16 +76,20 @@ def guess_schema(frame: Frame, *, codes: Collection[str] = ()) -> list[Guess]:
     codes : collection of str
         Columns of digits that are codes, not numbers (for example, written with leading zeros).
     """
-    return [_guess(frame.column(name), name in codes) for name in frame.names]
+    return [_guess(frame.column(f.name), labels_of(f), f.name in codes) for f in frame.table.schema]
 
 
-def _guess(column: Column, is_code: bool) -> Guess:
-    n_distinct = len(column.encoded[1]) if _is_comparable(column) else 0
-    kind, kind_reason, kind_question = _guess_kind(column, n_distinct, is_code)
+def _guess(column: Column, labels: Labels, is_code: bool) -> Guess:
+    if not _is_comparable(column):
+        question = "it cannot be protected: drop it (identifier), or turn it into numbers or text first"
+        reason = f"it holds {column.values.type} values"
+        return Guess(column.name, Role.IDENTIFIER, None, (reason,), (question,), int(column.missing.sum()))
+    n_distinct = len(column.encoded[1])
+    kind, kind_reason, kind_question = _guess_kind(column, labels, n_distinct, is_code)
     role, role_reason, role_question = _guess_role(column, n_distinct, kind)
     bounds = None
     if kind is Kind.NUMERIC and role is Role.QUASI_IDENTIFIER and not column.is_temporal:
-        bounds = _round_range(column.numbers() + column.origin)
+        bounds = _round_range(column)
     return Guess(
         name=column.name,
         role=role,
@@ -99,7 +105,10 @@ def _is_comparable(column: Column) -> bool:
     return column.is_text or column.is_number or column.is_boolean or column.is_temporal
 
 
-def _guess_kind(column: Column, n_distinct: int, is_code: bool) -> tuple[Kind, str, str]:
+def _guess_kind(column: Column, labels: Labels, n_distinct: int, is_code: bool) -> tuple[Kind, str, str]:
+    if labels.value_labels and labels.measure != "scale":
+        kind = Kind.ORDINAL if labels.measure == "ordinal" else Kind.NOMINAL
+        return kind, f"{len(labels.value_labels)} of its values have labels", ""
     if column.ordered_categories is not None:
         return Kind.ORDINAL, "its categories have an order", ""
     if is_code:
@@ -141,17 +150,20 @@ def _words_of(name: str) -> set[str]:
     return set(re.split(r"[^a-z]+", spaced.lower()))
 
 
-def _round_range(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float] | None:
-    """A range of round numbers that holds all values with room to spare."""
+def _round_range(column: Column) -> tuple[float, float] | None:
+    """A range of round numbers that holds all values with so much room that it tells little of them."""
+    try:
+        values = column.numbers() + column.origin
+    except TableError:  # integers beyond 64 bits: a release will say so
+        return None
     finite = values[np.isfinite(values)]
     if not len(finite):
         return None
 
     def outward(value: float) -> float:
-        if value == 0:
-            return 0.0
-        step = 10.0 ** math.floor(math.log10(abs(value)))
-        return float(math.copysign((math.floor(abs(value) / step) + 1) * step, value))
+        wide = 1.5 * abs(value)
+        power = 10.0 ** math.floor(math.log10(wide))
+        return math.copysign(next(step * power for step in (1, 2, 5, 10) if step * power >= wide), value)
 
     low, high = float(finite.min()), float(finite.max())
     return (outward(low) if low < 0 else 0.0), (outward(high) if high > 0 else 0.0)

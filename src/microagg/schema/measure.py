@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
+from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Measured", "measure"]
+
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Measured:
     @property
     def resolution(self) -> float | None:
         """Published numbers are multiples of this; None leaves them as computed."""
-        return self.attribute.resolution or self.column.resolution
+        declared = self.attribute.resolution
+        return self.column.resolution if declared is None else declared * self.column.unit
 
     def take(self, rows: npt.NDArray[np.int64]) -> Measured:
         """The same attribute of some of the records."""
@@ -70,7 +74,8 @@ class Measured:
 
         if self.kind is Kind.NUMERIC:
             return self.column.array_of(values)
-        present = np.flatnonzero(~self.missing)
+        # Records whose value was imputed hold nothing that could be published: look only at those that had one.
+        present = np.flatnonzero(~self.column.missing)
         record_with = np.zeros(max(len(self.labels), 1), dtype=np.int64)
         record_with[self.values[present].astype(np.int64)] = present
         missing = np.isnan(values)
@@ -99,6 +104,9 @@ def _measure_numeric(column: Column, attribute: Attribute) -> Measured:
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise TableError(f"column {column.name!r} holds {infinite} infinite values; a distance needs finite ones")
+    huge = int((np.abs(values) > _LARGEST).sum())
+    if huge:
+        raise TableError(f"column {column.name!r} holds {huge} values beyond {_LARGEST:g}; their mean cannot be taken")
     bounds = None
     if attribute.bounds is not None:
         low, high = (column.number_of(bound) for bound in attribute.bounds)
@@ -126,7 +134,7 @@ def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
     codes, found = column.encoded
     labels = tuple(found) if attribute.categories is None else tuple(attribute.categories)
     if attribute.taxonomy is not None:
-        absent = attribute.taxonomy.absent(found)
+        absent = attribute.taxonomy.absent(labels)
         if absent:
             raise TableError(f"column {column.name!r} has {len(absent)} categories that are not in its taxonomy")
     return Measured(column, attribute, _ranks(column, codes, found, labels), labels)
@@ -136,20 +144,11 @@ def _ranks(
     column: Column, codes: npt.NDArray[np.int64], found: Sequence[Any], labels: Sequence[Any]
 ) -> npt.NDArray[np.float64]:
     """Place of each record's category in `labels`; NaN where missing."""
-    place = {_comparable(label): rank for rank, label in enumerate(labels)}
-    places = np.array([place.get(_comparable(label), -1) for label in found] + [-1], dtype=np.float64)
+    place = {category_text(label): rank for rank, label in enumerate(labels)}
+    places = np.array([place.get(category_text(label), -1) for label in found] + [-1], dtype=np.float64)
     undeclared = int((places[:-1] < 0).sum())
     if undeclared:
         raise TableError(f"column {column.name!r} has {undeclared} categories that are not among the declared ones")
     ranks = places[codes]
     ranks[codes < 0] = np.nan
     return ranks
-
-
-def _comparable(label: Any) -> Any:
-    """Let a declared 3 match a stored 3, 3.0 or "3": files differ in how they type a code."""
-    if isinstance(label, bool):
-        return str(label).lower()
-    if isinstance(label, float) and label.is_integer():
-        return str(int(label))
-    return str(label)

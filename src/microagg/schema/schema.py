@@ -65,4 +65,4 @@ def toml_key(name: str) -> str:
     import json
 
     bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else json.dumps(name, ensure_ascii=False)
+    return name if bare else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,22 @@ import numpy.typing as npt
 
 from microagg.errors import RecipeError
 
-__all__ = ["Taxonomy"]
+__all__ = ["Taxonomy", "category_text"]
+
+
+def category_text(label: Any) -> str:
+    """A category as text, so that a declared 3 matches a stored 3, 3.0 or "3": files differ in how they type a code.
+
+    Examples
+    --------
+    >>> category_text(3.0), category_text(True), category_text("low")
+    ('3', 'true', 'low')
+    """
+    if isinstance(label, bool):
+        return str(label).lower()
+    if isinstance(label, float | Decimal) and label == int(label):
+        return str(int(label))
+    return str(label)
 
 
 @dataclass(frozen=True)
@@ -64,7 +80,9 @@ class Taxonomy:
     @classmethod
     def from_parents(cls, parents: Mapping[str, str]) -> Taxonomy:
         """Build a tree from ``{child: parent}``."""
-        return cls(dict(parents))
+        if not all(isinstance(parent, str) for parent in parents.values()):
+            raise RecipeError('a taxonomy names each category\'s parent: { child = "parent", ... }')
+        return cls({category_text(child): parent for child, parent in parents.items()})
 
     @classmethod
     def flat(cls, labels: Sequence[str], *, root: str = "any") -> Taxonomy:
@@ -126,7 +144,7 @@ class Taxonomy:
             return cls.from_nested(json.loads(text)) if path.suffix.lower() == ".json" else cls.from_outline(text)
         except FileNotFoundError:
             raise RecipeError(f"no taxonomy file named {path.name!r}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError):
+        except (UnicodeDecodeError, json.JSONDecodeError, OSError):
             raise RecipeError(f"the taxonomy file {path.name!r} is not UTF-8 text of its format") from None
 
     @property
@@ -150,7 +168,7 @@ class Taxonomy:
     def absent(self, labels: Sequence[Any]) -> list[Any]:
         """Those of `labels` that are no node of the tree."""
         nodes = set(self.nodes)
-        return [label for label in labels if str(label) not in nodes]
+        return [label for label in labels if category_text(label) not in nodes]
 
     def distances(self, labels: Sequence[Any]) -> npt.NDArray[np.float64]:
         """Semantic distance between every two of `labels`, in [0, 1).
@@ -163,7 +181,7 @@ class Taxonomy:
         .. [1] Sanchez, D., Batet, M., Isern, D. & Valls, A. (2012). Ontology-based semantic similarity: a new
            feature-based approach. Expert Systems with Applications 39(9), 7718-7728.
         """
-        paths = [self.ancestors(str(label)) for label in labels]
+        paths = [self.ancestors(category_text(label)) for label in labels]
         position = {node: column for column, node in enumerate(self.nodes)}
         member = np.zeros((len(labels), len(position)))
         for row, path in enumerate(paths):

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.measure import Measured
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Space", "mixed_space"]
+
+_MOST_BYTES = 4 * 2**30  # of the coordinates of one nominal attribute
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,14 @@ def _coordinates(measured: Measured, how: Standardize | str) -> npt.NDArray[np.f
 def _category_points(measured: Measured) -> npt.NDArray[np.float64]:
     """A point for each category, so that squared distances between them are those wanted."""
     n_categories = len(measured.labels)
+    needed = 8 * n_categories * len(measured.values)
+    if needed > _MOST_BYTES:
+        raise TableError(
+            f"column {measured.name!r} has {n_categories} categories: their distances in {len(measured.values)} "
+            f"records need {needed / 2**30:.1f} GiB. Use a coarser attribute (a region for a postcode)"
+        )
+    if not n_categories:
+        return np.zeros((0, 0))
     taxonomy = measured.attribute.taxonomy
     if taxonomy is None:
         # Two categories need one coordinate, and C of them the corners of a simplex with edges of length 1.

@@ -26,6 +26,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_TABLES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}
+
 # Above this a float64 cannot hold every integer, so such columns are counted from their smallest value.
 _EXACT_INTEGERS = 2**52
 
@@ -40,7 +42,7 @@ def columns_phrase(names: Sequence[str], *, limit: int = 12) -> str:
     >>> columns_phrase(["a", "b", "c"], limit=2)
     "columns 'a', 'b' and 1 more"
     """
-    shown = ", ".join(repr(name) for name in names[:limit])
+    shown = ", ".join(repr(name if len(name) <= 80 else f"{name[:77]}...") for name in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
 
@@ -85,7 +87,7 @@ class Column:
     def is_temporal(self) -> bool:
         import pyarrow.types as types
 
-        return bool(types.is_temporal(self.values.type))
+        return bool(types.is_temporal(self.values.type) and not types.is_interval(self.values.type))
 
     @property
     def is_integer(self) -> bool:
@@ -127,6 +129,8 @@ class Column:
             return 0
         present = integers[~self.missing]
         low, high = int(present.min()), int(present.max())
+        if high - low >= 2**62:
+            raise TableError(f"column {self.name!r} spans more than 64-bit arithmetic can average")
         return low if self.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
 
     @property
@@ -143,18 +147,26 @@ class Column:
             return self._temporal_step()
         return None
 
+    @property
+    def unit(self) -> int:
+        """How many steps of the stored integers make 1 of what a person declares: a day of dates, a second of times."""
+        import pyarrow as pa
+
+        t = self.values.type
+        if not self.is_temporal or pa.types.is_date32(t):
+            return 1
+        return 86_400_000 if pa.types.is_date64(t) else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[t.unit]
+
     def _temporal_step(self) -> float:
         """The coarsest of day, hour, minute, second ... in which all times of the column are whole."""
         import pyarrow as pa
 
-        t = self.values.type
-        if pa.types.is_date32(t):
-            return 1.0
-        per_second = 1000 if pa.types.is_date64(t) else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[t.unit]
+        if pa.types.is_date(self.values.type):
+            return float(self.unit)
         assert self._integers is not None
         present = self._integers[~self.missing]
         for seconds in (86_400, 3_600, 60, 1):
-            step = seconds * per_second
+            step = seconds * self.unit
             if not (present % step).any():
                 return float(step)
         return 1.0
@@ -180,28 +192,31 @@ class Column:
             return np.full(len(self.values), np.nan)
         if self.is_text:
             bad, present = _count_not_numbers(self.values), int((~self.missing).sum())
-            raise TableError(
-                f"column {self.name!r} is declared numeric but holds text: {bad} of {present} values are not numbers"
+            said = (
+                f"{bad} of {present} values are not numbers"
+                if bad
+                else "numbers stored as text, or too long for 64 bits"
             )
+            raise TableError(f"column {self.name!r} is declared numeric but holds text: {said}")
         raise TableError(f"column {self.name!r} is declared numeric but holds {self.values.type} values")
 
     def number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`numbers`."""
         import pyarrow as pa
 
-        if not self.is_temporal:
-            if isinstance(value, dt.date):
-                raise TableError(f"column {self.name!r} is not a date: its bounds must be numbers")
-            return float(value) - self.origin
-        if not isinstance(value, dt.date):
-            raise TableError(f"column {self.name!r} holds dates or times: its bounds must be dates")
         t = self.values.type
-        if isinstance(value, dt.datetime) and pa.types.is_date(t):
-            value = value.date()
-        storage = pa.int32() if pa.types.is_date32(t) else pa.int64()
-        naive = pa.timestamp(t.unit) if pa.types.is_timestamp(t) else t
-        scalar = pa.array([value]).cast(naive).cast(storage)[0].as_py()
-        return float(scalar - self.origin)
+        takes_dates = self.is_temporal and (pa.types.is_date(t) or pa.types.is_timestamp(t))
+        if takes_dates is not isinstance(value, dt.date):
+            wanted = "dates" if takes_dates else "seconds" if self.is_temporal else "numbers"
+            raise TableError(f"column {self.name!r} holds {t} values: its bounds must be {wanted}")
+        if not isinstance(value, dt.date):
+            return float(value) * self.unit - self.origin
+        if not isinstance(value, dt.datetime):
+            value = dt.datetime(value.year, value.month, value.day)
+        utc = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+        since = utc - dt.datetime(1970, 1, 1)
+        steps = self.unit * (since.days if pa.types.is_date(t) else since.total_seconds())
+        return float(steps - self.origin)
 
     def array_of(self, numbers: FloatArray) -> pa.Array:
         """The inverse of :meth:`numbers`: an array of this column's type, NaN as missing."""
@@ -209,13 +224,20 @@ class Column:
 
         missing = np.isnan(numbers)
         t = self.values.type
+        if pa.types.is_null(t):
+            return pa.nulls(len(numbers))
         if self._integers is None:
-            return pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
-        integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + self.origin
-        array = pa.array(integers, mask=missing, type=pa.int64())
-        if pa.types.is_date32(t) or pa.types.is_time32(t):
-            array = array.cast(pa.int32())
-        return array.cast(t)
+            array = pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
+        else:
+            integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + self.origin
+            if self.is_integer:  # rounding to a resolution may step over what the type can hold
+                limits = np.iinfo(t.to_pandas_dtype())
+                integers = np.clip(integers, max(limits.min, -(2**63)), min(limits.max, 2**63 - 1))
+            array = pa.array(integers, mask=missing, type=pa.int64())
+            if pa.types.is_date32(t) or pa.types.is_time32(t):
+                array = array.cast(pa.int32())
+            array = array.cast(t)
+        return array.dictionary_encode() if pa.types.is_dictionary(self.array.type) else array
 
     @cached_property
     def encoded(self) -> tuple[IntArray, tuple[Any, ...]]:
@@ -224,6 +246,8 @@ class Column:
         import pyarrow.compute as pc
 
         values = self.values
+        if pa.types.is_null(values.type):
+            return np.full(len(values), -1, dtype=np.int64), ()
         if pa.types.is_floating(values.type):
             values = pc.if_else(pa.array(self.missing), pa.scalar(None, values.type), values)
         try:
@@ -241,10 +265,11 @@ class Column:
 
 
 def _count_not_numbers(text: pa.Array) -> int:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-    return int(pc.sum(pc.invert(pc.match_substring_regex(text, number))).as_py() or 0)
+    return int(pc.sum(pc.invert(pc.match_substring_regex(text.cast(pa.large_string()), number))).as_py() or 0)
 
 
 @dataclass(frozen=True)
@@ -269,7 +294,7 @@ class Frame:
         library = type(native).__module__.partition(".")[0]
         if library == "polars" and type(native).__name__ == "LazyFrame":
             raise TableError("a polars LazyFrame has no records yet: call .collect() first")
-        if library not in ("pandas", "polars", "pyarrow"):
+        if (library, type(native).__name__) not in _TABLES:
             raise TableError(
                 f"expected a pandas, polars or pyarrow table, got {type(native).__module__}.{type(native).__name__}"
             )
@@ -279,6 +304,8 @@ class Frame:
         for name in frame.columns:
             series = frame.get_column(name)
             try:
+                if series.dtype == nw.Object and library == "polars":
+                    raise TypeError("arbitrary objects")
                 array = series.to_arrow()
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 raise TableError(
@@ -378,13 +405,16 @@ def _empty(chunked: pa.ChunkedArray) -> pa.Array:
 
 
 def _only_used(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Re-encode with the dictionary cut to the values in use, in their old order."""
+    """Re-encode with the dictionary cut to the values in use; one without an order of its own is sorted.
+
+    Dictionaries usually list values as they first appeared: the list would tell the order of the input.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     used = np.unique(array.indices.drop_null().to_numpy(zero_copy_only=False))
-    if len(used) == len(array.dictionary):
-        return array
+    if not array.type.ordered and len(used):
+        used = used[pc.sort_indices(array.dictionary.take(pa.array(used))).to_numpy()]
     renumber = np.zeros(len(array.dictionary) + 1, dtype=np.int64)
     renumber[used] = np.arange(len(used))
     missing = pc.is_null(array.indices).to_numpy(zero_copy_only=False)

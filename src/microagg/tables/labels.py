@@ -105,6 +105,11 @@ def labels_of(field: pa.Field) -> Labels:
     )
 
 
+def has_labels(table: pa.Table) -> bool:
+    """Return whether any column has a label or value labels."""
+    return any(labels_of(field).label or labels_of(field).value_labels for field in table.schema)
+
+
 def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
     """Return the field with these labels in place of whatever metadata it had."""
     parts = {
