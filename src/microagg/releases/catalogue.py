@@ -10,7 +10,6 @@ from typing import Any
 from microagg._validation import Constraint
 from microagg.errors import RecipeError, did_you_mean
 from microagg.schema.attribute import Kind
-from microagg.space.standardize import Standardize
 
 __all__ = ["METHODS", "Method", "method_named"]
 
@@ -38,8 +37,8 @@ class Method:
     reference : str
     kinds : tuple of Kind
         Which quasi-identifiers it takes.
-    standardize : tuple of Standardize
-        Which spaces it may work in.
+    data_free_space : bool
+        True if the space must be declared whole: bounds, categories, and nothing settled from the data.
     """
 
     name: str
@@ -53,7 +52,7 @@ class Method:
     noise: str = "none"
     guarantee: str = K_ANONYMOUS
     kinds: tuple[Kind, ...] = tuple(Kind)
-    standardize: tuple[Standardize, ...] = tuple(Standardize)
+    data_free_space: bool = False
 
     @property
     def partitioner_class(self) -> Any:
@@ -118,9 +117,10 @@ _LISTED = (
         title="Insensitive MDAV",
         summary="MDAV along an order fixed by the domain: one changed record changes each cell by at most one record.",
         partitioner_path="microagg.partition.insensitive:InsensitiveMDAV",
-        space="declared bounds (or none): the space must not depend on the data",
+        space="declared bounds and categories: nothing of the space may depend on the data",
         reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
-        standardize=(Standardize.BOUNDS, Standardize.NONE),
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
+        data_free_space=True,
     ),
     Method(
         name="optimal_univariate",

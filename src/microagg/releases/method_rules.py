@@ -20,12 +20,8 @@ def check_method(recipe: Recipe) -> None:
     method = method_named(recipe.method)
     _check_options(recipe, method)
     _check_kinds(recipe, method)
-    if recipe.space.standardize not in method.standardize:
-        allowed = " or ".join(f'"{how}"' for how in method.standardize)
-        raise ValueError(
-            f"space.standardize: {method.name} needs a space that does not depend on the data. "
-            f"Set standardize = {allowed}"
-        )
+    if method.data_free_space:
+        _check_space_is_declared(recipe, method)
     _check_blocks(recipe, method)
     if method.partitioner_class.labels == "values":
         _check_mixes_values(recipe, method)
@@ -67,6 +63,26 @@ def _check_blocks(recipe: Recipe, method: Method) -> None:
         raise ValueError(
             f"method: {method.name} takes {most} attribute; this recipe gives it {widest}. One by one: "
             'method = "individual_ranking" with [partition] cut = "optimal"'
+        )
+
+
+def _check_space_is_declared(recipe: Recipe, method: Method) -> None:
+    """One changed record must not move the others: nothing of the space may be read from the data."""
+    if recipe.space.standardize != "bounds":
+        raise ValueError(
+            f"space.standardize: {method.name} needs a space that does not depend on the data. "
+            'Set standardize = "bounds"'
+        )
+    for name in recipe.schema.quasi_identifiers:
+        attribute = recipe.attributes[name]
+        needed = "bounds" if attribute.kind == "numeric" else "categories"
+        if getattr(attribute, needed) is None:
+            raise ValueError(f"attributes.{name}: {method.name} needs its declared {needed}. Add: {needed} = [...]")
+    if recipe.missing.policy not in ("error", "suppress"):
+        raise ValueError(f"missing.policy: {method.name} cannot settle missing values from the data; use 'suppress'")
+    if recipe.strata.by:
+        raise ValueError(
+            f"strata: the sizes of strata depend on the data, which {method.name} must not; leave them out"
         )
 
 
