@@ -21,7 +21,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
     (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
-    each attribute ("attributes"), or all values mixed ("values").
+    each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's place must be
+    decided by the record alone, so that no coordinate may be left out for what other records have there.
 
     Attributes
     ----------
@@ -34,6 +35,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     labels: ClassVar[str] = "records"
     max_attributes: ClassVar[int | None] = None
+    fixed_order: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int

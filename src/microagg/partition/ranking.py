@@ -63,6 +63,7 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
 
     labels: ClassVar[str] = "attributes"
     max_attributes: ClassVar[int | None] = None
+    fixed_order: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "k": Integer(2),
         "cut": Choice(("fixed", "optimal")),
