@@ -118,10 +118,10 @@ _LISTED = (
         title="Insensitive MDAV",
         summary="MDAV along an order fixed by the domain: one changed record changes each cell by at most one record.",
         partitioner_path="microagg.partition.insensitive:InsensitiveMDAV",
-        space="numeric attributes, declared bounds (or none): the space must not depend on the data",
+        space="numeric attributes with declared bounds: the space must not depend on the data",
         reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
         kinds=(Kind.NUMERIC,),
-        standardize=(Standardize.BOUNDS, Standardize.NONE),
+        standardize=(Standardize.BOUNDS,),
     ),
     Method(
         name="optimal_univariate",
