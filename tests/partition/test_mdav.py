@@ -5,32 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from microagg import MDAV
 from microagg.partition import mdav as module
 from microagg.partition._kernels.plain import mdav_down_to_2k, mdav_generic
 from microagg.partition.base import cells_in_order
+from partition_tables import tables
 
 pytestmark = pytest.mark.kernel
-
-
-@st.composite
-def tables(draw):
-    """Small tables: smooth, full of ties, far from zero, or with outliers."""
-    n_records = draw(st.integers(2, 60))
-    n_attributes = draw(st.integers(1, 5))
-    kind = draw(st.sampled_from(["ties", "smooth", "offset", "outlier"]))
-    if kind == "ties":
-        X = draw(arrays(np.int64, (n_records, n_attributes), elements=st.integers(0, 2))).astype(float)
-    else:
-        X = np.random.default_rng(draw(st.integers(0, 2**32 - 1))).normal(size=(n_records, n_attributes))
-        if kind == "offset":
-            X += 1e9
-        if kind == "outlier":
-            X[0] = 1e7
-    return X, draw(st.integers(2, min(n_records, 12)))
 
 
 @given(tables())

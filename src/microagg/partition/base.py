@@ -21,7 +21,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
     (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
-    each attribute ("attributes"), or all values mixed ("values").
+    each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's place must be
+    decided by the record alone, so that no coordinate may be left out for what other records have there.
 
     Attributes
     ----------
@@ -34,6 +35,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     labels: ClassVar[str] = "records"
     max_attributes: ClassVar[int | None] = None
+    fixed_order: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int
@@ -80,20 +82,30 @@ def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     >>> cells_in_order(np.array([7, 7, 2, 7, 2]))
     array([0, 0, 1, 0, 1])
     """
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    renumbered: npt.NDArray[np.int64] = rank[inverse]
+    if labels.min() < 0 or labels.max() >= 4 * len(labels):  # too sparse to be looked up
+        labels = np.unique(labels, return_inverse=True)[1]
+    n_labels = int(labels.max()) + 1
+    first = np.full(n_labels, -1, dtype=np.int64)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # of several assignments the last one stays
+    starts_a_cell = np.zeros(len(labels), dtype=bool)
+    starts_a_cell[first[first >= 0]] = True
+    rank = np.empty(n_labels, dtype=np.int64)
+    in_order = labels[starts_a_cell]
+    rank[in_order] = np.arange(len(in_order))
+    renumbered: npt.NDArray[np.int64] = rank[labels]
     return renumbered
 
 
 def within_cell_sse(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], n_cells: int) -> float:
-    """Sum of squared distances of the records to the mean of their cell."""
+    """Sum of squared distances of the records to the mean of their cell; every cell has a record."""
     counts = np.bincount(labels, minlength=n_cells)
-    centre = X.mean(axis=0)
+    a_member = np.empty(n_cells, dtype=np.int64)
+    a_member[labels] = np.arange(len(labels))
     total = 0.0
-    for column, middle in zip(X.T, centre, strict=True):
-        values = column - middle
+    for column in X.T:
+        # Measured from a member of the cell, so that neither an offset nor far cells cost digits.
+        values = column - column[a_member][labels]
         means = np.bincount(labels, weights=values, minlength=n_cells) / counts
-        total += float(((values - means[labels]) ** 2).sum())
+        values -= means[labels]
+        total += float(np.square(values, out=values).sum())
     return total

@@ -58,6 +58,7 @@ class InsensitiveMDAV(Partitioner):
     array([0, 1, 0, 1, 1])
     """
 
+    fixed_order: ClassVar[bool] = True
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     def __init__(self, k: int = 5) -> None:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from microagg._validation import Choice, Constraint, Integer
-from microagg.partition.base import cells_in_order, validated, within_cell_sse
-from microagg.partition.runs import Larger, order_of, run_labels, run_sizes
-from microagg.partition.univariate import optimal_cells
+from microagg.partition.base import cells_in_order, validated
+from microagg.partition.runs import Larger, order_of, run_labels, run_sizes, run_sse
+from microagg.partition.univariate import optimal_runs
 
 __all__ = ["IndividualRanking"]
 
@@ -63,6 +63,7 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
 
     labels: ClassVar[str] = "attributes"
     max_attributes: ClassVar[int | None] = None
+    fixed_order: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "k": Integer(2),
         "cut": Choice(("fixed", "optimal")),
@@ -77,14 +78,22 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Partition each attribute of X, an array or dataframe of shape (n_records, n_attributes)."""
         X = validated(self, X)
-        labels = np.column_stack([cells_in_order(self._cells(column)) for column in X.T])
-        self.labels_ = labels
-        self.n_cells_ = labels.max(axis=0) + 1
-        self.sse_ = sum(within_cell_sse(X[:, [j]], labels[:, j], int(self.n_cells_[j])) for j in range(X.shape[1]))
+        n_records, n_attributes = X.shape
+        labels = np.empty((n_attributes, n_records), dtype=np.int64)
+        sse = 0.0
+        for j in range(n_attributes):
+            values = np.ascontiguousarray(X[:, j])
+            order = order_of(values)
+            ordered = values[order]
+            sizes = self._sizes(ordered)
+            labels[j] = cells_in_order(run_labels(order, sizes))
+            sse += run_sse(ordered, sizes)
+        self.labels_ = labels.T
+        self.n_cells_ = labels.max(axis=1) + 1
+        self.sse_ = sse
         return self
 
-    def _cells(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        values = np.ascontiguousarray(values)
+    def _sizes(self, ordered: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         if self.cut == "optimal":
-            return optimal_cells(values, int(self.k))
-        return run_labels(order_of(values), run_sizes(len(values), int(self.k), self.larger))
+            return np.bincount(optimal_runs(ordered, int(self.k)))
+        return run_sizes(len(ordered), int(self.k), self.larger)

@@ -61,8 +61,8 @@ class VMDAV(Partitioner):
 
     Complexity: O(n^2 d) time at most, O(n d) memory; 13 times that for ``"auto"``.
 
-    Departures: [1]_ leaves open what happens when a single record is left outside a growing cell (there is no
-    distance to compare with): here it waits for the end.
+    Departures: [1]_ leaves open what happens when a single record is left outside a growing cell. There is no other
+    record to be nearer to, so that distance counts as infinite, and the record joins (unless `gamma` is 0).
 
     References
     ----------
@@ -96,12 +96,16 @@ class VMDAV(Partitioner):
 
 
 def _vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
+    from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
     from microagg.partition._kernels.vmdav import form_variable_cells, join_nearest
 
     n_records, dimension = X.shape
-    from_centre = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
-    outside_in = np.argsort(-from_centre, kind="stable")
     points = np.array(X.T, order="C")
+    total, low = np.zeros(dimension), np.zeros(dimension)
+    sums_of_columns(X, total, low)
+    from_centre = np.empty(n_records)
+    squared_distances(points, total / n_records, 0, n_records, from_centre)
+    outside_in = np.argsort(-from_centre, kind="stable")
     record_at, place_of = np.arange(n_records), np.arange(n_records)
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0, 0])

@@ -175,8 +175,9 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         points = matrix[members]
-        # Coordinates on which all members agree add nothing to any distance.
-        telling = points[:, (points != points[0]).any(axis=0)]
+        # Coordinates on which all members agree add nothing to any distance; which those are depends on the records.
+        keep_all = method.partitioner_class.fixed_order
+        telling = points if keep_all else points[:, (points != points[0]).any(axis=0)]
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
         fitted = method.partitioner(recipe.k, **recipe.partition).fit(np.ascontiguousarray(telling))

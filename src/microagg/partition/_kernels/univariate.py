@@ -12,6 +12,10 @@ non-negative terms::
 
     sse = sse_left + sse_right + (mean_left - mean_right)^2 * n_left * n_right / (n_left + n_right)
 
+Means are kept as differences to the value at the border, the last one of a run before it and the first one of a run
+behind it. So all that is ever rounded is a distance between values of one cell: neither an offset of all values nor
+another cluster of values far away costs digits.
+
 **Time that does not grow with k.** All j of one block depend on i of earlier blocks only, and sse(i, j) satisfies the
 quadrangle inequality, also with the band's borders (outside, the value is infinite). So the best i grows with j, and
 the j of a block are solved middle first: O(k log k) for a block, O(n log k) in all.
@@ -30,22 +34,28 @@ def summaries_of_block(x, start, stop, next_stop, suffix_mean, suffix_sse, past_
     """For each i in the block: values i..stop-1, and values i..next_stop-1 (to the end of the next block)."""
     mean, sse = 0.0, 0.0
     for i in range(stop - 1, start - 1, -1):
-        step = x[i] - mean
+        value = x[i] - x[stop - 1]
+        step = value - mean
         mean += step / (stop - i)
-        sse += step * (x[i] - mean)
+        sse += step * (value - mean)
         suffix_mean[i] = mean
         suffix_sse[i] = sse
+    if next_stop == stop:  # nothing comes after the last block
+        return
     mean_next, sse_next = 0.0, 0.0
     for i in range(stop, next_stop):
-        step = x[i] - mean_next
+        value = x[i] - x[stop]
+        step = value - mean_next
         mean_next += step / (i - stop + 1)
-        sse_next += step * (x[i] - mean_next)
+        sse_next += step * (value - mean_next)
+    mean_next += x[stop] - x[stop - 1]
+    border = x[next_stop - 1] - x[stop - 1]
     n_next = next_stop - stop
     for i in range(start, stop):
         count = stop - i
         total = count + n_next
         gap = suffix_mean[i] - mean_next
-        past_mean[i] = suffix_mean[i] - gap * (n_next / total)
+        past_mean[i] = suffix_mean[i] - gap * (n_next / total) - border
         past_sse[i] = suffix_sse[i] + sse_next + gap * gap * (count * (n_next / total))
 
 
@@ -101,13 +111,15 @@ def optimal_starts(x, k):
     pending = np.empty((2 * 64 + 2, 4), dtype=np.int64)
     for block_start in range(0, n, k):
         block_stop = min(block_start + k, n)
-        # Prefixes of this block: values block_start..j-1.
+        # Prefixes of this block: values block_start..j-1, their means from the last value before the border.
         mean, sse = 0.0, 0.0
+        across = x[block_start] - x[max(block_start - 1, 0)]
         for j in range(block_start + 1, block_stop + 1):
-            step = x[j - 1] - mean
+            value = x[j - 1] - x[block_start]
+            step = value - mean
             mean += step / (j - block_start)
-            sse += step * (x[j - 1] - mean)
-            mean_to[j - block_start] = mean
+            sse += step * (value - mean)
+            mean_to[j - block_start] = mean + across
             sse_to[j - block_start] = sse
         if k < SHORT:
             for j in range(max(block_start + 1, k), block_stop + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from microagg.partition._kernels.mdav import BLOCK, scan, squared_distances
+from microagg.partition._kernels.mdav import BLOCK, add_compensated, scan, squared_distances
 
 
 @njit(cache=True, nogil=True)
@@ -81,11 +81,12 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
                 lower_to_distance(points, record_at, remaining, X[near_records[i]], distance_to_cell, buffer)
             work -= k * remaining
             size = k
-            while size < 2 * k - 1 and remaining > 1:
+            while size < 2 * k - 1 and remaining > 0:
                 candidate = closest_to_cell(record_at, remaining, distance_to_cell)
                 remaining = drop(points, record_at, place_of, remaining, candidate)
                 scan(points, record_at, remaining, X[candidate], 1, one_distance, one_record, buffer)
                 work -= remaining
+                # With no other record outside, the scan leaves an infinite distance: the last one joins.
                 if not np.sqrt(distance_to_cell[candidate]) < gamma * np.sqrt(one_distance[0]):
                     for j in range(points.shape[0]):  # it stays: put it back behind the others
                         points[j, remaining] = X[candidate, j]
@@ -105,13 +106,14 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
 def join_nearest(X, labels, n_cells):
     """Give each record without a cell to the cell with the nearest centroid (centroids as they were before)."""
     n_records, dimension = X.shape
-    sums = np.zeros((n_cells, dimension))
+    sums, low = np.zeros((n_cells, dimension)), np.zeros((n_cells, dimension))
     counts = np.zeros(n_cells)
     for i in range(n_records):
-        if labels[i] >= 0:
-            counts[labels[i]] += 1
+        cell = labels[i]
+        if cell >= 0:
+            counts[cell] += 1
             for j in range(dimension):
-                sums[labels[i], j] += X[i, j]
+                sums[cell, j], low[cell, j] = add_compensated(sums[cell, j], low[cell, j], X[i, j])
     for i in range(n_records):
         if labels[i] < 0:
             least, nearest = np.inf, 0

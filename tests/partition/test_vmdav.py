@@ -1,0 +1,70 @@
+"""V-MDAV against its plain listing, and what gamma does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microagg.partition import VMDAV
+from microagg.partition import vmdav as module
+from microagg.partition._kernels.plain import vmdav
+from microagg.partition.base import cells_in_order
+from partition_tables import tables
+
+pytestmark = pytest.mark.kernel
+
+gammas = st.sampled_from([0.0, 0.2, 0.5, 1.0, 1.1, 3.0])
+
+
+@given(tables(max_records=50, max_attributes=4, max_k=8), gammas)
+@settings(max_examples=150)
+def test_the_kernel_forms_the_cells_of_the_plain_listing(table, gamma):
+    X, k = table
+    np.testing.assert_array_equal(VMDAV(k=k, gamma=gamma).fit(X).labels_, cells_in_order(vmdav(X, k, gamma)))
+
+
+@given(tables(max_records=50), gammas)
+@settings(max_examples=100)
+def test_only_leftovers_take_a_cell_beyond_2k_minus_1_records(table, gamma):
+    X, k = table
+    sizes = np.bincount(VMDAV(k=k, gamma=gamma).fit(X).labels_)
+    assert sizes.min() >= k
+    assert np.maximum(sizes - (2 * k - 1), 0).sum() < k
+
+
+def test_with_gamma_zero_no_cell_grows():
+    sizes = np.bincount(VMDAV(k=4, gamma=0).fit(np.random.default_rng(0).normal(size=(40, 2))).labels_)
+    assert (sizes == 4).all()
+
+
+def test_a_cell_grows_into_a_natural_group_larger_than_k():
+    groups = np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]], 5, axis=0)
+    X = groups + np.random.default_rng(3).normal(size=groups.shape)
+    assert VMDAV(k=3, gamma=3.0).fit(X).labels_.tolist() == np.repeat([0, 1, 2], 5).tolist()
+
+
+def test_the_last_record_outside_joins_the_growing_cell_unless_gamma_is_zero():
+    # 9 is farthest from the centroid 3.2 and takes 3; of 0, 1 and 3.0 left over nothing is closer to the cell.
+    X = np.array([[0.0], [0.5], [9.0], [10.0], [4.0]])
+    assert VMDAV(k=2, gamma=0.1).fit(X).labels_.tolist() == cells_in_order(vmdav(X, 2, 0.1)).tolist()
+    assert VMDAV(k=2, gamma=0.1).fit(X).labels_.tolist() == [0, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_auto_keeps_the_gamma_with_the_least_sse(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2)) + 8 * rng.integers(0, 4, size=(60, 1))
+    auto = VMDAV(k=3, gamma="auto").fit(X)
+    tried = {gamma: VMDAV(k=3, gamma=gamma).fit(X).sse_ for gamma in module.GAMMAS}
+    assert auto.sse_ == min(tried.values())
+    assert auto.gamma_ == min(tried, key=lambda gamma: (tried[gamma], gamma))
+    np.testing.assert_array_equal(auto.labels_, VMDAV(k=3, gamma=auto.gamma_).fit(X).labels_)
+
+
+def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch):
+    X = np.random.default_rng(5).normal(size=(200, 3))
+    whole = VMDAV(k=4, gamma=0.8).fit(X).labels_
+    monkeypatch.setattr(module, "_DISTANCES_PER_PORTION", 1)
+    np.testing.assert_array_equal(VMDAV(k=4, gamma=0.8).fit(X).labels_, whole)
