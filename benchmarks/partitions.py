@@ -43,7 +43,7 @@ def peak_as_multiple_of_input(n_values: int, k: int) -> float:
 
     Compiling takes memory too, before the call that is measured: the mark of the highest use is set back (on Linux).
     """
-    script = f"""
+    script = rf"""
 import re, numpy as np
 from pathlib import Path
 from microagg.partition import OptimalUnivariate
