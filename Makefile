@@ -26,6 +26,10 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@
 
+$(VENV)/.bench: pyproject.toml $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
 demo: $(VENV)/.run  ## set up, release a generated survey and check it; results in demo-output/
 	$(BIN)/microagg demo --output $(OUTPUT) --overwrite
 
@@ -38,8 +42,9 @@ lint: $(VENV)/.lint  ## style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test  ## run the benchmarks and print their ratios
+bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
+	$(BIN)/python benchmarks/partitions.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

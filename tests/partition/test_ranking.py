@@ -101,6 +101,11 @@ def test_the_optimal_cut_is_the_optimum_of_each_attribute(table):
     assert fitted.sse_ == pytest.approx(sum(one.sse_ for one in alone), rel=1e-9, abs=1e-12)
 
 
+@given(st.lists(st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0]), max_size=40))
+def test_the_order_is_that_of_a_stable_sort(values):
+    np.testing.assert_array_equal(order_of(np.array(values)), np.argsort(values, kind="stable"))
+
+
 def test_of_equal_values_the_lower_record_comes_first():
     X = np.array([[1.0], [1.0], [1.0], [1.0], [0.0]])
     assert IndividualRanking(k=2, larger="last").fit(X).labels_[:, 0].tolist() == [0, 1, 1, 1, 0]

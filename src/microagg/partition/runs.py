@@ -53,8 +53,24 @@ def run_sse(ordered: npt.NDArray[np.float64], sizes: IntArray) -> float:
 
 
 def order_of(values: npt.NDArray[np.float64]) -> IntArray:
-    """Indices that sort `values`, equal ones by index."""
+    """Indices that sort `values`, equal ones by index.
+
+    Examples
+    --------
+    >>> order_of(np.array([2.0, 1.0, 2.0, 1.0]))
+    array([1, 3, 0, 2])
+    """
     order = np.argsort(values)
     ordered = values[order]
-    # The quick sort is not stable, and need not be where all values differ.
-    return order if (ordered[1:] != ordered[:-1]).all() else np.argsort(values, kind="stable")
+    rises = ordered[1:] != ordered[:-1]
+    if rises.all():
+        return order
+    # The quick sort leaves equal values in any order. Sorting whole numbers made of rank and index mends that in a
+    # fraction of the time of a stable sort.
+    rank_times_n = np.zeros(len(values), dtype=np.int64)
+    np.cumsum(rises, out=rank_times_n[1:])
+    rank_times_n *= len(values)
+    order += rank_times_n
+    order.sort()
+    order -= rank_times_n
+    return order
