@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -11,8 +10,6 @@ from hypothesis.extra.numpy import arrays
 from microagg import MDAV
 from microagg.partition import InsensitiveMDAV
 from microagg.partition.runs import run_sizes
-
-pytestmark = pytest.mark.kernel
 
 
 @st.composite
