@@ -8,7 +8,9 @@ from hypothesis import given, settings
 
 from microagg.partition import Projection
 from microagg.partition._kernels.plain import shortest_path
-from microagg.partition.base import within_cell_sse
+from microagg.partition._kernels.projection import shortest_path_starts
+from microagg.partition._kernels.univariate import cells_from_starts
+from microagg.partition.base import cells_in_order, within_cell_sse
 from partition_tables import tables
 
 pytestmark = pytest.mark.kernel
@@ -33,25 +35,19 @@ def test_cells_are_runs_along_the_axis(axis, cut):
     assert (np.diff(labels[along(X, axis)]) != 0).sum() == labels.max()
 
 
-@given(tables(max_records=40, max_attributes=4, max_k=8))
-@settings(max_examples=80)
-def test_the_cut_is_the_shortest_path_of_the_plain_listing(table):
-    X, k = table
-    # Along the sum of z-scores of a first attribute alone the order is the same for everyone: only the cut is tested.
-    X = X[np.argsort(X[:, 0], kind="stable")]
-    constant_but_first = np.column_stack([X[:, 0]])
-    fitted = Projection(k=k, axis="zscores").fit(constant_but_first)
-    plain = shortest_path(constant_but_first, k)
-    least = within_cell_sse(constant_but_first, plain, int(plain.max()) + 1)
-    assert fitted.sse_ == pytest.approx(least, rel=1e-9, abs=1e-12)
+@pytest.mark.parametrize("axis", ["principal", "zscores"])
+@pytest.mark.parametrize(("n_records", "k"), [(9, 2), (30, 3), (41, 5), (40, 20), (40, 21)])
+def test_the_cut_along_the_axis_is_the_shortest_path_of_the_plain_listing(axis, n_records, k):
+    X = np.random.default_rng(k).normal(size=(n_records, 3)) * [3.0, 1.0, 0.5]
+    order = along(X, axis)
+    expected = np.empty(n_records, dtype=np.int64)
+    expected[order] = shortest_path(X[order], k)
+    np.testing.assert_array_equal(Projection(k=k, axis=axis).fit(X).labels_, cells_in_order(expected))
 
 
 @given(tables(max_records=40, max_attributes=4, max_k=8))
 @settings(max_examples=80)
 def test_the_cost_of_the_cut_is_that_of_all_attributes(table):
-    from microagg.partition._kernels.projection import shortest_path_starts
-    from microagg.partition._kernels.univariate import cells_from_starts
-
     X, k = table
     labels = cells_from_starts(shortest_path_starts(np.ascontiguousarray(X), k))
     plain = shortest_path(X, k)

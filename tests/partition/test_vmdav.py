@@ -46,10 +46,10 @@ def test_a_cell_grows_into_a_natural_group_larger_than_k():
 
 
 def test_the_last_record_outside_joins_the_growing_cell_unless_gamma_is_zero():
-    # 9 is farthest from the centroid 3.2 and takes 3; of 0, 1 and 3.0 left over nothing is closer to the cell.
-    X = np.array([[0.0], [0.5], [9.0], [10.0], [4.0]])
-    assert VMDAV(k=2, gamma=0.1).fit(X).labels_.tolist() == cells_in_order(vmdav(X, 2, 0.1)).tolist()
-    assert VMDAV(k=2, gamma=0.1).fit(X).labels_.tolist() == [0, 0, 1, 1, 0]
+    # 0 is farthest from the centroid 12.4 and takes 9, then 21 takes 20, and 12 is left: closer to the centroid 4.5.
+    X = np.array([[0.0], [9.0], [20.0], [21.0], [12.0]])
+    assert VMDAV(k=2, gamma=0.1).fit(X).labels_.tolist() == [0, 0, 1, 1, 1]
+    assert VMDAV(k=2, gamma=0.0).fit(X).labels_.tolist() == [0, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
