@@ -80,10 +80,16 @@ def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     >>> cells_in_order(np.array([7, 7, 2, 7, 2]))
     array([0, 0, 1, 0, 1])
     """
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    renumbered: npt.NDArray[np.int64] = rank[inverse]
+    n_records = len(labels)
+    if labels.min() < 0 or labels.max() >= n_records:
+        labels = np.unique(labels, return_inverse=True)[1]
+    first_of_label = np.full(n_records, n_records)
+    # Assigned from the last record to the first, so that the first one stays.
+    first_of_label[labels[::-1]] = np.arange(n_records)[::-1]
+    is_first = np.zeros(n_records, dtype=np.bool_)
+    is_first[first_of_label[first_of_label < n_records]] = True
+    number_at = np.cumsum(is_first) - 1
+    renumbered: npt.NDArray[np.int64] = number_at[first_of_label[labels]]
     return renumbered
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from microagg.partition._kernels.filter_space import exact_distance, far_limit, near_limit
+from microagg.partition._kernels.jit import inner
 from microagg.partition._kernels.lanes import WIDTH, load, lowest, which_at_least, which_at_most
 
 NO_RECORD = np.iinfo(np.int64).max
@@ -27,18 +27,18 @@ def room_for_nearest(wanted: int) -> Nearest:
     return Nearest(np.empty(wanted), np.empty(wanted, dtype=np.int64), np.empty(wanted, dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def forget(nearest):
-    nearest.distances[:] = np.inf
-    nearest.records[:] = NO_RECORD
+    for i in range(nearest.distances.shape[0]):
+        nearest.distances[i], nearest.records[i] = np.inf, NO_RECORD
 
 
-@njit(cache=True, nogil=True)
+@inner
 def comes_before(distance, record, other_distance, other_record):
     return distance < other_distance or (distance == other_distance and record < other_record)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sink(nearest, size, distance, record, row):
     """Put an entry in place of the root and let it sink to where it belongs among the first ``size``."""
     distances, records, rows = nearest
@@ -57,7 +57,7 @@ def sink(nearest, size, distance, record, row):
     distances[hole], records[hole], rows[hole] = distance, record, row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sort_nearest(nearest):
     """Turn the heap into ascending order of (distance, record): cells are then taken off the sums in one order."""
     distances, records, rows = nearest
@@ -67,7 +67,7 @@ def sort_nearest(nearest):
         sink(nearest, size, distance, record, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def offer_row(rows, row, distance, nearest):
     """Offer the records of a row, lowest index first, until one is refused: the others would be too."""
     wanted = nearest.distances.shape[0]
@@ -78,7 +78,7 @@ def offer_row(rows, row, distance, nearest):
         sink(nearest, wanted, distance, record, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space, slack):
     """Weigh a block's points within ``limit``; returns the limit from now on."""
     for lane in range(0, count, WIDTH):
@@ -95,7 +95,7 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
     return limit
 
 
-@njit(cache=True, nogil=True)
+@inner
 def offer_far(totals, count, row_at, start, rows, query, farthest, distance, limit, space, slack):
     """Weigh a block's points beyond ``limit``; returns the farthest row, its distance and the limit from now on.
 

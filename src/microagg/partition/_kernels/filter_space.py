@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
@@ -65,7 +65,7 @@ def filter_space(X: npt.NDArray[np.float64]) -> FilterSpace:
     return FilterSpace(centre, scale, (dimension + 8) * 2 * UNIT, float(floor))
 
 
-@njit(cache=True, nogil=True)
+@entry
 def fill_coordinates(values, space, coordinates):
     """The float32 coordinates y of all rows."""
     for i in range(values.shape[0]):
@@ -73,7 +73,7 @@ def fill_coordinates(values, space, coordinates):
             coordinates[i, j] = np.float32((values[i, j] - space.centre[j]) * space.scale)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def place_query(query, space, query32):
     """The float32 coordinates of one point; returns their norm, with a little more."""
     square = 0.0
@@ -84,20 +84,20 @@ def place_query(query, space, query32):
     return np.sqrt(square) * A_LITTLE_MORE
 
 
-@njit(cache=True, nogil=True)
+@entry
 def slack_for(radius, space):
     """How far a float32 distance can be off apart from `relative`; ``radius`` is the R above."""
     return 4.0 * UNIT * radius + space.floor
 
 
-@njit(cache=True, nogil=True)
+@entry
 def near_limit(squared_distance, space, slack):
     """No point within that float64 squared distance has a float32 squared distance above the returned limit."""
     reach = (np.sqrt(squared_distance) * space.scale + slack) * (1.0 + space.relative)
     return np.float32(reach * reach)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def far_limit(squared_distance, space, slack):
     """No point at that float64 squared distance or beyond has a float32 squared distance below the returned limit."""
     reach = (np.sqrt(squared_distance) * space.scale - slack) * (1.0 - space.relative)
@@ -106,13 +106,13 @@ def far_limit(squared_distance, space, slack):
     return np.float32(reach * reach)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def farthest_reach(squared_distance32, space, slack):
     """A bound, in units of the filter, on true distances whose float32 squared value is at most the given one."""
     return np.sqrt(np.float64(squared_distance32)) * (1.0 + 2.0 * space.relative) + slack
 
 
-@njit(cache=True, nogil=True)
+@inner
 def exact_distance(values, row, query):
     """The squared distance of the definition: float64, summed in the order of the columns."""
     total = 0.0
@@ -122,7 +122,7 @@ def exact_distance(values, row, query):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def block_distances(points, start, stride, n_lanes, query32, totals):
     """Squared float32 distances of a block's points; returns the least and the largest.
 

@@ -29,7 +29,7 @@ _BITS = ir.IntType(WIDTH)
 _FLAGS = ("nnan", "nsz")
 
 
-class Lanes(types.Type):
+class Lanes(types.Type):  # type: ignore[misc]
     """Type of sixteen float32 in compiled code."""
 
     def __init__(self):
@@ -40,7 +40,7 @@ lanes_type = Lanes()
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager, kind):
         super().__init__(manager, kind, _VECTOR)
 

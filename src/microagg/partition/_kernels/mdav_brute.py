@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from microagg.partition._kernels.candidates import forget, offer_far, offer_near, sort_nearest
 from microagg.partition._kernels.filter_space import (
@@ -22,6 +21,7 @@ from microagg.partition._kernels.filter_space import (
     place_query,
     slack_for,
 )
+from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.lanes import WIDTH
 from microagg.partition._kernels.rows import Rows
 from microagg.partition._kernels.walk import (
@@ -65,7 +65,7 @@ def build_blocks(rows: Rows, space: FilterSpace, walk: Walk) -> Blocks:
     return Blocks(points, row_at, place_of, np.full(n_blocks, np.inf), np.array([n_rows]))
 
 
-@njit(cache=True, nogil=True)
+@entry
 def fill_blocks(coordinates, row_at, points):
     dimension = coordinates.shape[1]
     for place in range(row_at.shape[0]):
@@ -74,7 +74,7 @@ def fill_blocks(coordinates, row_at, points):
             points[start + j * BLOCK] = coordinates[row_at[place], j]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def drop_row(blocks, row, dimension):
     """The last row goes into the place of the dropped one, and may raise the bound of its new block."""
     points, row_at, place_of, keys, n_rows = blocks
@@ -91,12 +91,12 @@ def drop_row(blocks, row, dimension):
     n_rows[0] = last
 
 
-@njit(cache=True, nogil=True)
+@inner
 def points_in(blocks, block):
     return min(BLOCK, blocks.n_rows[0] - block * BLOCK)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def distances_in(blocks, block, query32, totals):
     """Places behind the last row hold old points: they may let a block through the filter, never keep one out."""
     dimension = query32.shape[0]
@@ -104,7 +104,7 @@ def distances_in(blocks, block, query32, totals):
     return block_distances(blocks.points, block * dimension * BLOCK, BLOCK, n_lanes, query32, totals)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def farthest_from_centroid(rows, blocks, space, walk, query32, totals):
     """The row farthest from the centroid; looks at blocks whose bound reaches the best distance so far."""
     centroid_norm = place_query(walk.centroid, space, query32)
@@ -142,7 +142,7 @@ def farthest_from_centroid(rows, blocks, space, walk, query32, totals):
     return farthest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def scan(rows, blocks, space, walk, query, query32, wants_near, wants_far, nearest, totals):
     """One pass: the nearest records into ``nearest`` (unless told otherwise) and the farthest row (likewise)."""
     slack = slack_for(walk.numbers[RADIUS], space)
@@ -164,7 +164,7 @@ def scan(rows, blocks, space, walk, query, query32, wants_near, wants_far, neare
     return farthest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_record(rows, blocks, walk, row, label, labels):
     """Give the row's first record the label; returns the record."""
     record = rows.members[rows.first[row]]
@@ -176,7 +176,7 @@ def take_record(rows, blocks, walk, row, label, labels):
     return record
 
 
-@njit(cache=True, nogil=True)
+@entry
 def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, nearest, labels, state, work):
     """Form cells until about ``work`` distances were computed or fewer than 2k records remain.
 
@@ -194,7 +194,8 @@ def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, nearest, labe
         cells_this_round = 2 if remaining >= two_cells_from else 1
         for turn in range(cells_this_round):
             wants_far = turn == 0 and cells_this_round == 2
-            query[:] = rows.values[seed]
+            for j in range(dimension):
+                query[j] = rows.values[seed, j]
             place_query(query, space, query32)
             take_record(rows, blocks, walk, seed, cell, labels)
             opposite = scan(rows, blocks, space, walk, query, query32, True, wants_far, nearest, totals)

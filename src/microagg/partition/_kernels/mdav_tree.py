@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from microagg.partition._kernels.candidates import forget, offer_far, offer_near, sort_nearest
 from microagg.partition._kernels.filter_space import (
@@ -37,6 +36,7 @@ from microagg.partition._kernels.filter_space import (
     place_query,
     slack_for,
 )
+from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
@@ -163,12 +163,12 @@ def remaining_rows(rows: Rows) -> Rows:
 # Building
 
 
-@njit(cache=True, nogil=True)
+@inner
 def median_of_three(a, b, c):
     return max(min(a, b), min(max(a, b), c))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def split_at(keys, order, start, stop, place):
     """Quickselect: afterwards no key before ``place`` is larger than one from ``place`` on."""
     low, high = start, stop - 1
@@ -193,7 +193,7 @@ def split_at(keys, order, start, stop, place):
             return
 
 
-@njit(cache=True, nogil=True)
+@inner
 def widest_attribute(coordinates, order, start, stop):
     """The attribute with the largest variance, judged by a sample."""
     step = max((stop - start) // SAMPLE, 1)
@@ -212,7 +212,7 @@ def widest_attribute(coordinates, order, start, stop):
     return widest
 
 
-@njit(cache=True, nogil=True)
+@entry
 def halve_repeatedly(coordinates, order, edges, depth):
     """Order the rows so that ``order[edges[leaf]:edges[leaf + 1]]`` are those of each leaf."""
     n_leaves = 1 << depth
@@ -232,7 +232,7 @@ def halve_repeatedly(coordinates, order, edges, depth):
             edges[first_leaf + step // 2] = middle
 
 
-@njit(cache=True, nogil=True)
+@entry
 def fill_leaves(coordinates, order, edges, tree):
     dimension = coordinates.shape[1]
     for leaf in range(edges.shape[0] - 1):
@@ -250,7 +250,7 @@ def fill_leaves(coordinates, order, edges, tree):
             tree.points[start + dimension * tree.leaf_room] = norm
 
 
-@njit(cache=True, nogil=True)
+@entry
 def fit_all(tree, dimension):
     """Boxes and keys of all nodes, from the leaves up. A key is first infinite: nothing is known yet."""
     last = tree.first_family.shape[0] - 1
@@ -269,7 +269,7 @@ def fit_all(tree, dimension):
 # Keeping the boxes
 
 
-@njit(cache=True, nogil=True)
+@inner
 def range_of(values, start, n_lanes):
     low = load(values, start)
     high = low
@@ -279,7 +279,7 @@ def range_of(values, start, n_lanes):
     return least(low), largest(high)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fit_leaf(tree, leaf, dimension):
     """The leaf's box; places behind its last row, up to a full vector, repeat the first one."""
     count, room = tree.counts[leaf], tree.leaf_room
@@ -301,7 +301,7 @@ def fit_leaf(tree, leaf, dimension):
         start += room
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fit_parent(tree, level, node, dimension):
     """Fit the box of a node's parent around its family; says whether that changed it."""
     family = tree.first_family[level] + node // WIDTH
@@ -322,7 +322,7 @@ def fit_parent(tree, level, node, dimension):
     return changed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def drop_row(tree, row, dimension):
     """The last row of the leaf goes into the place of the dropped one; boxes are fitted later. Returns the leaf."""
     leaf, hole, room = tree.leaf_of[row], tree.place_of[row], tree.leaf_room
@@ -337,7 +337,7 @@ def drop_row(tree, row, dimension):
     return leaf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def refit(tree, leaves, n_leaves, dimension):
     """Fit the boxes of changed leaves and of all above them that change in turn."""
     for i in range(n_leaves):
@@ -353,7 +353,7 @@ def refit(tree, leaves, n_leaves, dimension):
 # The farthest from the centroid, by lazy keys
 
 
-@njit(cache=True, nogil=True)
+@inner
 def largest_key(keys, start):
     best = start
     for slot in range(start + 1, start + WIDTH):
@@ -362,7 +362,7 @@ def largest_key(keys, start):
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def raise_keys(tree, level, node):
     """Carry a changed key up: a node's key is the largest of its children's."""
     while level > 0:
@@ -376,14 +376,14 @@ def raise_keys(tree, level, node):
         tree.keys[slot] = key
 
 
-@njit(cache=True, nogil=True)
+@inner
 def set_leaf_key(tree, leaf, key):
     last = tree.first_family.shape[0] - 1
     tree.keys[tree.first_family[last] * WIDTH + leaf] = key
     raise_keys(tree, last, leaf)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def leaf_with_largest_key(tree):
     node = np.int64(largest_key(tree.keys, 0))
     for level in range(1, tree.first_family.shape[0]):
@@ -392,14 +392,14 @@ def leaf_with_largest_key(tree):
     return node
 
 
-@njit(cache=True, nogil=True)
+@inner
 def leaf_distances(tree, leaf, query32, totals):
     n_lanes = (tree.counts[leaf] + WIDTH - 1) // WIDTH
     start = leaf * (query32.shape[0] + 1) * tree.leaf_room
     return block_distances(tree.points, start, tree.leaf_room, n_lanes, query32, totals)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def farthest_from_centroid(rows, tree, space, walk, search):
     """Look at leaves from the largest key down, until what is left cannot reach the best distance found."""
     query32, totals = search.query32, search.totals
@@ -440,7 +440,7 @@ def farthest_from_centroid(rows, tree, space, walk, search):
 # The farthest from and the nearest to a record, by boxes
 
 
-@njit(cache=True, nogil=True)
+@inner
 def near_bounds(tree, family, query32, bounds, limit):
     """Lower bounds on the squared distances to sixteen boxes; returns which are within ``limit``."""
     zero = everywhere(np.float32(0.0))
@@ -456,7 +456,7 @@ def near_bounds(tree, family, query32, bounds, limit):
     return which_at_most(total, limit)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def far_bounds(tree, family, query32, constant, bounds, limit):
     """Upper bounds on the squared distances to points of sixteen boxes; returns which reach ``limit``.
 
@@ -480,7 +480,14 @@ def far_bounds(tree, family, query32, constant, bounds, limit):
     return which_at_least(bound, limit)
 
 
-@njit(cache=True, nogil=True)
+@inner
+def root_family(tree):
+    """Which of the sixteen places of the first family are nodes; in all other families all are."""
+    n_nodes = tree.counts.shape[0] >> (4 * (tree.first_family.shape[0] - 1))
+    return (1 << n_nodes) - 1
+
+
+@inner
 def push_family(search, height, mask, family_bounds, sign, first_node, level):
     """Push the nodes of a mask so that the most promising one comes off first; returns the new height."""
     base = height
@@ -499,7 +506,7 @@ def push_family(search, height, mask, family_bounds, sign, first_node, level):
     return height
 
 
-@njit(cache=True, nogil=True)
+@inner
 def farthest_from_query(rows, tree, space, walk, search):
     """The row farthest from the query; boxes that may hold the farthest points first."""
     query32, totals = search.query32, search.totals
@@ -511,7 +518,7 @@ def farthest_from_query(rows, tree, space, walk, search):
     constant = np.float32(norm + space.relative * (1.0 + np.sqrt(dimension)) * (norm + radius * radius))
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
-    mask = far_bounds(tree, 0, query32, constant, totals, limit)
+    mask = root_family(tree) & far_bounds(tree, 0, query32, constant, totals, limit)
     height = push_family(search, 0, mask, totals, np.float32(1.0), 0, 0)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:
@@ -524,7 +531,7 @@ def farthest_from_query(rows, tree, space, walk, search):
             mask = far_bounds(tree, family, query32, constant, totals, limit)
             height = push_family(search, height, mask, totals, np.float32(1.0), node * WIDTH, level + 1)
             search.seen[FAMILIES_SEEN] += 1
-        elif node < tree.counts.shape[0] and tree.counts[node] > 0:
+        elif tree.counts[node] > 0:
             count, start = tree.counts[node], node * tree.leaf_room
             search.seen[POINTS_SEEN] += count
             _, high = leaf_distances(tree, node, query32, totals)
@@ -535,7 +542,7 @@ def farthest_from_query(rows, tree, space, walk, search):
     return farthest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def nearest_to_query(rows, tree, space, walk, search, nearest):
     """The nearest records into ``nearest``; the closest boxes first."""
     query32, totals = search.query32, search.totals
@@ -543,7 +550,7 @@ def nearest_to_query(rows, tree, space, walk, search, nearest):
     last = tree.first_family.shape[0] - 1
     forget(nearest)
     limit = np.float32(np.inf)
-    mask = near_bounds(tree, 0, query32, totals, limit)
+    mask = root_family(tree) & near_bounds(tree, 0, query32, totals, limit)
     height = push_family(search, 0, mask, totals, np.float32(-1.0), 0, 0)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:
@@ -556,20 +563,18 @@ def nearest_to_query(rows, tree, space, walk, search, nearest):
             mask = near_bounds(tree, family, query32, totals, limit)
             height = push_family(search, height, mask, totals, np.float32(-1.0), node * WIDTH, level + 1)
             search.seen[FAMILIES_SEEN] += 1
-        elif node < tree.counts.shape[0] and tree.counts[node] > 0:
+        elif tree.counts[node] > 0:
             count, start = tree.counts[node], node * tree.leaf_room
             search.seen[POINTS_SEEN] += count
             low, _ = leaf_distances(tree, node, query32, totals)
             if low <= limit:
-                limit = offer_near(
-                    totals, count, tree.row_at, start, rows, search.query, nearest, limit, space, slack
-                )
+                limit = offer_near(totals, count, tree.row_at, start, rows, search.query, nearest, limit, space, slack)
 
 
 # Cells
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_record(rows, tree, walk, row, label, labels, changed, n_changed):
     """Give the row's first record the label; notes the leaf if the row is used up. Returns the number of notes."""
     labels[rows.members[rows.first[row]]] = label
@@ -585,11 +590,12 @@ def take_record(rows, tree, walk, row, label, labels, changed, n_changed):
     return n_changed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels):
     """Make a cell of the seed's first record and its nearest."""
     dimension = rows.values.shape[1]
-    search.query[:] = rows.values[seed]
+    for j in range(dimension):
+        search.query[j] = rows.values[seed, j]
     place_query(search.query, space, search.query32)
     n_changed = take_record(rows, tree, walk, seed, cell, labels, search.changed, 0)
     nearest_to_query(rows, tree, space, walk, search, nearest)
@@ -599,7 +605,7 @@ def take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels):
     refit(tree, search.changed, n_changed, dimension)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def form_cells_tree(k, two_cells_from, rows, tree, space, walk, search, nearest, labels, state, work):
     """Form cells until about ``work`` distances or bounds were computed or fewer than 2k records remain.
 
@@ -611,12 +617,11 @@ def form_cells_tree(k, two_cells_from, rows, tree, space, walk, search, nearest,
     while remaining >= 2 * k and seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] < stop:
         move_centroid(walk, remaining, space)
         seed = farthest_from_centroid(rows, tree, space, walk, search)
-        two_cells = remaining >= two_cells_from
-        take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels)
-        if two_cells:
-            seed = farthest_from_query(rows, tree, space, walk, search)
-            take_cell(rows, tree, space, walk, search, nearest, seed, cell + 1, labels)
-        formed = 2 if two_cells else 1
+        formed = 2 if remaining >= two_cells_from else 1
+        for turn in range(formed):
+            if turn == 1:
+                seed = farthest_from_query(rows, tree, space, walk, search)
+            take_cell(rows, tree, space, walk, search, nearest, seed, cell + turn, labels)
         cell += formed
         remaining -= formed * k
         seen[CELLS_FORMED] += formed

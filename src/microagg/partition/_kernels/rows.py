@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 
 class Rows(NamedTuple):
@@ -26,46 +25,33 @@ class Rows(NamedTuple):
 def distinct_rows(X: npt.NDArray[np.float64]) -> Rows:
     """Merge records with equal values."""
     n_records = len(X)
-    hashes = np.empty(n_records, dtype=np.uint64)
-    hash_rows(X.view(np.uint64), hashes)
+    hashes = hashes_of_rows(X)
     in_order = np.sort(hashes)
     if not (in_order[1:] == in_order[:-1]).any():
         members = np.arange(n_records)
         return Rows(X, members, members.copy(), members + 1)
     members = np.argsort(hashes, kind="stable")
     # Two different rows with one hash are told apart here; at worst equal rows between them stay unmerged.
-    is_new = np.concatenate([[True], np.empty(n_records - 1, dtype=np.bool_)])
-    mark_new_rows(X, members, is_new)
+    is_new = np.zeros(n_records, dtype=np.bool_)
+    is_new[0] = True
+    for column in X.T:
+        values = column[members]
+        is_new[1:] |= values[1:] != values[:-1]
     first = np.flatnonzero(is_new)
     return Rows(X[members[first]], members, first, np.append(first[1:], n_records))
 
 
-def chosen_rows(rows: Rows, chosen: npt.NDArray[np.int64]) -> Rows:
+def hashes_of_rows(X: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+    """Mix the bits of each row into 64 (multiply and shift after each value, as splitmix64 does)."""
+    mixed = np.zeros(len(X), dtype=np.uint64)
+    for column in X.T:
+        mixed ^= (column + 0.0).view(np.uint64)  # + 0.0 makes -0.0 the 0.0 it equals
+        mixed ^= mixed >> np.uint64(30)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(27)
+    return mixed
+
+
+def chosen_rows(rows: Rows, chosen: npt.NDArray[np.integer]) -> Rows:
     """The chosen rows, in their order; members are shared, not copied."""
     return Rows(rows.values[chosen], rows.members, rows.first[chosen], rows.end[chosen])
-
-
-@njit(cache=True, nogil=True)
-def hash_rows(bits, hashes):
-    """Mix the bits of each row into 64 (multiply and shift after each value, as splitmix64 does)."""
-    minus_zero = np.uint64(0x8000000000000000)
-    for i in range(bits.shape[0]):
-        mixed = np.uint64(0)
-        for j in range(bits.shape[1]):
-            value = bits[i, j]
-            if value != minus_zero:  # -0.0 equals 0.0, whose bits are all 0
-                mixed ^= value
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(j + 1)
-            mixed ^= mixed >> np.uint64(27)
-        hashes[i] = mixed
-
-
-@njit(cache=True, nogil=True)
-def mark_new_rows(X, order, is_new):
-    """Say of each record in ``order`` whether its values differ from those of the one before."""
-    for place in range(1, order.shape[0]):
-        is_new[place] = False
-        for j in range(X.shape[1]):
-            if X[order[place], j] != X[order[place - 1], j]:
-                is_new[place] = True
-                break

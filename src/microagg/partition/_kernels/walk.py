@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from microagg.partition._kernels.filter_space import A_LITTLE_LESS, FilterSpace
+from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.mdav import add_compensated, sums_of_columns
 
 PATH, RADIUS = 0, 1
@@ -38,7 +38,7 @@ def begin_walk(X: npt.NDArray[np.float64], space: FilterSpace) -> Walk:
     return Walk(high, low, space.centre.copy(), np.array([0.0, np.inf]))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def move_centroid(walk, remaining, space):
     """The centroid of the remaining records; the path grows by the step (times scale), and a little more."""
     square = 0.0
@@ -51,27 +51,27 @@ def move_centroid(walk, remaining, space):
     walk.numbers[PATH] = (walk.numbers[PATH] + step) * (1.0 + 2.0**-50)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def key_from(reach, walk):
     """The key of a group whose distances from the centroid are at most ``reach`` now."""
     path = walk.numbers[PATH]
     return (reach - path) + (reach + path) * 2.0**-40
 
 
-@njit(cache=True, nogil=True)
+@inner
 def certain_distance(squared_distance, space):
     """A group with a bound below this holds nothing as far as ``squared_distance``."""
     return np.sqrt(squared_distance) * space.scale * A_LITTLE_LESS - space.floor
 
 
-@njit(cache=True, nogil=True)
+@inner
 def shrink_radius(walk, squared_distance, centroid_norm, space):
     """No remaining row is farther from the centroid than its farthest, so none has a larger norm than that allows."""
     radius = (np.sqrt(squared_distance) * space.scale + centroid_norm + space.floor) * (1.0 + 2.0**-16)
     walk.numbers[RADIUS] = min(walk.numbers[RADIUS], radius)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def largest_norm(coordinates):
     """The largest norm of float32 coordinates, and a little more: it bounds the rows before rounding, too."""
     largest = 0.0
@@ -83,7 +83,7 @@ def largest_norm(coordinates):
     return np.sqrt(largest) * (1.0 + 2.0**-16)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_off(walk, values, row):
     """Subtract a record from the sums."""
     for j in range(values.shape[1]):
