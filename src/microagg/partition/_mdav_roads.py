@@ -157,10 +157,11 @@ class _Peeling:
         return bool(search > scan)
 
     def _scan_blocks(self) -> None:
-        from microagg.partition._kernels.mdav_brute import build_blocks, form_cells_brute
+        from microagg.partition._kernels.mdav_brute import build_blocks, form_cells_brute, room_for_scan
 
         announce_compiling(form_cells_brute)
         blocks = build_blocks(self.rows, self.space, self.walk)
+        scratch = room_for_scan(self.dimension)
         while self._cells_to_form:
             form_cells_brute(
                 self.k,
@@ -169,6 +170,7 @@ class _Peeling:
                 blocks,
                 self.space,
                 self.walk,
+                scratch,
                 self.nearest,
                 self.labels,
                 self.state,

@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from numba import njit
 
-entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-inner = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)
+_options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+entry = njit(cache=True, **_options)
+inner = njit(no_cpython_wrapper=True, **_options)

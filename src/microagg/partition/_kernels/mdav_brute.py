@@ -47,6 +47,18 @@ class Blocks(NamedTuple):
     n_rows: npt.NDArray[np.int64]  # one number: how many rows are left
 
 
+class Scratch(NamedTuple):
+    """Room that the scans work in."""
+
+    query: npt.NDArray[np.float64]
+    query32: npt.NDArray[np.float32]
+    totals: npt.NDArray[np.float32]
+
+
+def room_for_scan(dimension: int) -> Scratch:
+    return Scratch(np.empty(dimension), np.empty(dimension, dtype=np.float32), np.empty(BLOCK, dtype=np.float32))
+
+
 def build_blocks(rows: Rows, space: FilterSpace, walk: Walk) -> Blocks:
     """Sort the rows into blocks from the outside in."""
     n_rows, dimension = rows.values.shape
@@ -177,15 +189,13 @@ def take_record(rows, blocks, walk, row, label, labels):
 
 
 @entry
-def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, nearest, labels, state, work):
+def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, nearest, labels, state, work):
     """Form cells until about ``work`` distances were computed or fewer than 2k records remain.
 
     ``state`` holds the number of remaining records and of cells so far.
     """
     dimension = rows.values.shape[1]
-    query = np.empty(dimension)
-    query32 = np.empty(dimension, dtype=np.float32)
-    totals = np.empty(BLOCK, dtype=np.float32)
+    query, query32, totals = scratch
     remaining, cell = state[0], state[1]
     opposite_record = np.int64(-1)
     while remaining >= 2 * k and work > 0:

@@ -110,7 +110,7 @@ def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int) -> tu
     order = np.arange(n_rows, dtype=np.int32)
     edges = np.zeros(n_leaves + 1, dtype=np.int64)
     edges[-1] = n_rows
-    halve_repeatedly(coordinates, order, edges, depth)
+    halve_repeatedly(coordinates, order, edges, depth, np.empty(n_rows, dtype=np.float32))
     sizes = np.diff(edges)
     leaf_room = int(-(-max(sizes.max(), 1) // WIDTH) * WIDTH)
 
@@ -213,10 +213,9 @@ def widest_attribute(coordinates, order, start, stop):
 
 
 @entry
-def halve_repeatedly(coordinates, order, edges, depth):
+def halve_repeatedly(coordinates, order, edges, depth, keys):
     """Order the rows so that ``order[edges[leaf]:edges[leaf + 1]]`` are those of each leaf."""
     n_leaves = 1 << depth
-    keys = np.empty(order.shape[0], dtype=np.float32)
     for level in range(depth):
         step = n_leaves >> level
         for first_leaf in range(0, n_leaves, step):
