@@ -18,7 +18,7 @@ ALGORITHMS = ("auto", "tree", "brute", "plain")
 # About a quarter of a second of distances at a time: between portions progress is told and an interrupt is heard.
 _DISTANCES_PER_PORTION = 500_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
-_PROBE = 200_000  # distances and bounds after which tree and scan are first compared
+_PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
 _LARGEST_SAFE = 2.0**256
 
 
@@ -127,7 +127,7 @@ class _Peeling:
 
         rows, tree = build_tree(self.rows, self.space, self.walk, 64 if self.dimension < 8 else 128)
         search = room_for_search(tree, self.dimension, self.k)
-        portion = min(_PROBE, self.portion)
+        portion = 0  # one round, which looks at every leaf once and so says nothing about the others
         while self._cells_to_form:
             search.seen[:] = 0
             form_cells_tree(
@@ -144,9 +144,10 @@ class _Peeling:
                 portion,
             )
             _report(self.state[0], self.n_records)
-            if self.algorithm == "auto" and self._scanning_is_cheaper(search.seen, int(tree.counts.sum())):
+            judged = self.algorithm == "auto" and portion > 0
+            if judged and self._scanning_is_cheaper(search.seen, int(tree.counts.sum())):
                 break
-            portion = min(4 * portion, self.portion)
+            portion = min(max(4 * portion, _PROBE), self.portion)
         self.rows = remaining_rows(rows)
 
     def _scanning_is_cheaper(self, seen: IntArray, n_rows: int) -> bool:
