@@ -1,6 +1,9 @@
-"""MDAV against a plain NumPy version in the same run: time as a ratio, memory above the input.
+"""The bars of exact MDAV, as ratios in one run: speed against plain versions, growth, memory, identity.
 
-Run with ``make bench`` or ``python benchmarks/mdav.py [--quick]``.
+Run with ``make bench`` or ``python benchmarks/mdav.py [--quick] [--long] [--two-threads]``. ``--long`` adds the legs
+with a million records. Ours runs on one thread and is timed in CPU seconds. The plain float64 scan counts half of its
+CPU seconds on one thread: the best that two threads can attain, on a machine however busy. ``--two-threads`` also runs
+it on two, in wall seconds; that means something only on an idle machine.
 """
 
 from __future__ import annotations
@@ -12,6 +15,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit, prange
+
+from microagg import MDAV
+from microagg.partition._kernels.mdav import BLOCK, remove, scan, sift_down, sums_of_columns
 
 
 def plain_numpy_mdav(X: np.ndarray, k: int) -> np.ndarray:
@@ -38,14 +45,146 @@ def plain_numpy_mdav(X: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def seconds(work: Callable[[], object], repeats: int) -> float:
-    """Median CPU seconds."""
+@njit(parallel=True)
+def scan_on_two_threads(points, record_at, remaining, query, distances, records, farthest, buffers):
+    """The plain scan of the package over two halves; the answers of the second half join those of the first."""
+    half = (remaining + 1) // 2
+    for thread in prange(2):
+        start = thread * half
+        count = min(remaining - start, half)
+        wanted = distances.shape[1]
+        farthest[thread] = scan(
+            points[:, start:],
+            record_at[start:],
+            count,
+            query,
+            wanted,
+            distances[thread],
+            records[thread],
+            buffers[thread],
+        )
+    for i in range(distances.shape[1]):
+        further, nearest = distances[1, i], distances[0, 0]
+        if further < nearest or (further == nearest and records[1, i] < records[0, 0]):
+            distances[0, 0], records[0, 0] = further, records[1, i]
+            sift_down(distances[0], records[0], distances.shape[1])
+
+
+@njit
+def squared(a, b):
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += (a[j] - b[j]) ** 2
+    return total
+
+
+@njit
+def plain_on_two_threads(X, k, points, record_at, place_of, high, low, labels):
+    """MDAV by the plain float64 scan, every pass on two threads."""
+    remaining, cell = X.shape[0], 0
+    distances, records = np.empty((2, k - 1)), np.empty((2, k - 1), dtype=np.int64)
+    none_d, none_r = np.empty((2, 0)), np.empty((2, 0), dtype=np.int64)
+    farthest, buffers = np.empty(2, dtype=np.int64), np.empty((2, BLOCK))
+    query = np.empty(X.shape[1])
+    while remaining >= 2 * k:
+        for j in range(X.shape[1]):
+            query[j] = high[j] / remaining
+        two = remaining >= 3 * k
+        scan_on_two_threads(points, record_at, remaining, query, none_d, none_r, farthest, buffers)
+        for _ in range(2 if two else 1):
+            if squared(X[farthest[1]], query) > squared(X[farthest[0]], query):
+                farthest[0] = farthest[1]
+            seed = farthest[0]
+            query[:] = X[seed]
+            labels[seed] = cell
+            remaining = remove(points, record_at, place_of, remaining, seed, high, low)
+            scan_on_two_threads(points, record_at, remaining, query, distances, records, farthest, buffers)
+            for i in range(k - 1):
+                labels[records[0, i]] = cell
+                remaining = remove(points, record_at, place_of, remaining, records[0, i], high, low)
+            cell += 1
+    labels[record_at[:remaining]] = cell
+
+
+def plain_two_threads(X: np.ndarray, k: int) -> np.ndarray:
+    n_records, dimension = X.shape
+    high, low = np.zeros(dimension), np.zeros(dimension)
+    sums_of_columns(X, high, low)
+    labels = np.full(n_records, -1)
+    order = np.arange(n_records)
+    plain_on_two_threads(X, k, np.array(X.T, order="C"), order, order.copy(), high, low, labels)
+    return labels
+
+
+def median_seconds(
+    work: Callable[[], object], repeats: int = 3, clock: Callable[[], float] = time.process_time
+) -> float:
     taken = []
     for _ in range(repeats):
-        start = time.process_time()
+        start = clock()
         work()
-        taken.append(time.process_time() - start)
+        taken.append(clock() - start)
     return float(np.median(taken))
+
+
+def gaussian(n_records: int, n_attributes: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n_records, n_attributes))
+
+
+def rank_three(n_records: int, n_attributes: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_records, 3)) @ rng.normal(size=(3, n_attributes))
+
+
+def mixture(n_records: int, n_attributes: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(20, n_attributes))[rng.integers(0, 20, n_records)] * 10 + gaussian(n_records, n_attributes)
+
+
+def against_plain_scans(n_records: int, k: int, two_threads: bool) -> None:
+    print(f"\n{n_records} Gaussian records, k = {k}; CPU seconds, medians of 3")
+    print("  d     ours   plain   ratio of half of plain   bar")
+    for n_attributes, bar in ((2, 8), (4, 8), (8, 5), (13, 8), (20, 8)):
+        X = gaussian(n_records, n_attributes)
+        ours = median_seconds(lambda X=X: MDAV(k=k).fit(X))
+        plain = median_seconds(lambda X=X: MDAV(k=k, algorithm="plain").fit(X))
+        print(f"{n_attributes:>3} {ours:>8.3f} {plain:>7.2f} {plain / 2 / ours:>23.1f}x {bar:>4}x", flush=True)
+        if two_threads:
+            wall = median_seconds(lambda X=X: MDAV(k=k).fit(X), 3, time.perf_counter)
+            plain = median_seconds(lambda X=X: plain_two_threads(X, k), 3, time.perf_counter)
+            print(f"    wall: ours {wall:.3f}, plain on two threads {plain:.2f}, ratio {plain / wall:.1f}x", flush=True)
+
+
+def against_numpy(n_records: int, k: int) -> None:
+    X = gaussian(n_records, 5)
+    ours = median_seconds(lambda: MDAV(k=k).fit(X))
+    plain = median_seconds(lambda: plain_numpy_mdav(X, k), 1)
+    print(
+        f"\n{n_records} x 5, k = {k}: ours {ours:.2f}, plain NumPy {plain:.1f} s of CPU: {plain / ours:.0f}x (bar 100x)"
+    )
+
+
+def growth(k: int) -> None:
+    print(f"\nfrom 100,000 to 1,000,000 records, k = {k}: CPU seconds, exponent of time, bar")
+    for name, make, n_attributes, bar in (
+        ("Gaussian", gaussian, 2, 1.25),
+        ("Gaussian", gaussian, 4, 1.25),
+        ("rank 3", rank_three, 8, 1.25),
+        ("rank 3", rank_three, 20, 1.25),
+        ("Gaussian", gaussian, 8, 1.6),
+    ):
+        small = median_seconds(lambda m=make, d=n_attributes: MDAV(k=k).fit(m(100_000, d)))
+        large = median_seconds(lambda m=make, d=n_attributes: MDAV(k=k).fit(m(1_000_000, d)), 1)
+        exponent = np.log10(large / small)
+        print(f"    {name:>8}, d = {n_attributes:>2}: {small:6.2f} {large:7.2f}   {exponent:.2f} ({bar})", flush=True)
+
+
+def identity(k: int) -> None:
+    print(f"\nat 1,000,000 records, k = {k}: is tree = brute?")
+    for make, n_attributes in ((gaussian, 4), (rank_three, 6), (mixture, 8)):
+        X = make(1_000_000, n_attributes)
+        by_tree, by_scan = (MDAV(k=k, algorithm=road).fit(X).labels_ for road in ("tree", "brute"))
+        print(f"    {make.__name__}, d = {n_attributes}: {np.array_equal(by_tree, by_scan)}", flush=True)
 
 
 def peak_above_input(n_records: int, n_attributes: int, k: int) -> float:
@@ -53,8 +192,9 @@ def peak_above_input(n_records: int, n_attributes: int, k: int) -> float:
     script = f"""
 import resource, numpy as np
 from microagg import MDAV
-MDAV(k=5).fit(np.random.default_rng(0).normal(size=(1000, {n_attributes})))
-X = np.random.default_rng(0).normal(size=({n_records}, {n_attributes}))
+MDAV(k=5).fit(np.random.default_rng(0).normal(size=(5000, {n_attributes})))
+rng = np.random.default_rng(0)
+X = rng.normal(size=({n_records}, 3)) @ rng.normal(size=(3, {n_attributes}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 MDAV(k={k}).fit(X)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
@@ -65,23 +205,26 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
-    n_records = 10_000 if parser.parse_args().quick else 100_000
+    parser.add_argument("--two-threads", action="store_true", help="also the plain scan on two threads, in wall time")
+    parser.add_argument("--long", action="store_true", help="also the legs with a million records")
+    arguments = parser.parse_args()
+    n_records, k = 10_000 if arguments.quick else 100_000, 10
 
-    from microagg import MDAV
+    start = time.process_time()
+    for road in ("tree", "brute"):
+        MDAV(k=k, algorithm=road).fit(gaussian(4000, 3))
+    print(f"first calls of tree and brute (compiling, or from the cache): {time.process_time() - start:.1f} s of CPU")
+    if arguments.two_threads:
+        plain_two_threads(gaussian(4000, 3), k)
+    MDAV(k=k, algorithm="plain").fit(gaussian(4000, 3))
 
-    k, n_attributes = 10, 5
-    X = np.random.default_rng(0).normal(size=(n_records, n_attributes))
-    start = time.perf_counter()
-    MDAV(k=k).fit(X[:1000])
-    print(f"first call (compiling, or from the cache): {time.perf_counter() - start:.1f} s")
-    ours = seconds(lambda: MDAV(k=k).fit(X), 3)
-    plain = seconds(lambda: plain_numpy_mdav(X, k), 1)
-    print(f"{n_records} x {n_attributes}, k = {k}: microagg {ours:.2f} s, plain NumPy {plain:.2f} s of CPU")
-    print(f"ratio: {plain / ours:.1f}x faster (bar: at least 5x)")
-    print("peak memory above the input (cells of n/100 records, so that only memory is tried):")
-    for n in (10 * n_records, 20 * n_records, 40 * n_records):
-        peak, given = peak_above_input(n, n_attributes, n // 100), n * n_attributes * 8 / 2**20
-        print(f"    {n:>8} records: {peak:6.1f} MiB, {peak / given:.1f} times the input of {given:.1f} MiB")
+    against_plain_scans(n_records, k, arguments.two_threads)
+    against_numpy(n_records, k)
+    if arguments.long:
+        growth(k)
+        peak = peak_above_input(1_000_000, 20, 50)
+        print(f"\n1,000,000 x 20 (rank 3): {peak:.0f} MiB above the input of 153 MiB (bar 1024)")
+        identity(100)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from microagg import MDAV
-from microagg.partition import mdav as module
+from microagg.partition import _mdav_roads as roads
 from microagg.partition._kernels.plain import mdav_down_to_2k, mdav_generic
 from microagg.partition.base import cells_in_order
 from partition_tables import tables
@@ -40,11 +40,12 @@ def test_all_cells_but_the_largest_have_exactly_k_records(table):
     assert k <= sizes[-1] < 2 * k
 
 
-def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch):
-    X = np.random.default_rng(5).normal(size=(500, 3))
+@pytest.mark.parametrize("algorithm", ["auto", "tree", "brute", "plain"])
+def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch, algorithm):
+    X = np.random.default_rng(5).normal(size=(100, 3))
     whole = MDAV(k=4).fit(X).labels_
-    monkeypatch.setattr(module, "_DISTANCES_PER_PORTION", 1)
-    np.testing.assert_array_equal(MDAV(k=4).fit(X).labels_, whole)
+    monkeypatch.setattr(roads, "_DISTANCES_PER_PORTION", 1)
+    np.testing.assert_array_equal(MDAV(k=4, algorithm=algorithm).fit(X).labels_, whole)
 
 
 def test_cells_by_hand():

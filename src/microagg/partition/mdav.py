@@ -8,14 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microagg._progress import report
 from microagg._validation import Choice, Constraint, Integer
+from microagg.partition._mdav_roads import ALGORITHMS, mdav_cells
 from microagg.partition.base import Partitioner
 
 __all__ = ["MDAV"]
-
-# About a quarter of a second of distances at a time.
-_DISTANCES_PER_PORTION = 500_000_000
 
 
 class MDAV(Partitioner):
@@ -33,6 +30,10 @@ class MDAV(Partitioner):
     variant : {"generic", "2k"}, default "generic"
         ``"2k"`` follows the listing that later papers print: two cells as long as 2k records remain, and
         leftovers of fewer than k join the last cell. Both give the same partition.
+    algorithm : {"auto", "tree", "brute", "plain"}, default "auto"
+        How the cells are found, which never changes them: by a search tree, by scanning all remaining records in
+        float32 with float64 deciding, or by scanning in float64 alone (``"plain"``: slow, for comparison).
+        ``"auto"`` takes what is fastest on the data at hand.
 
     Attributes
     ----------
@@ -46,9 +47,11 @@ class MDAV(Partitioner):
     that were replaced. This class forms cells only; :func:`microagg.release` publishes them.
 
     Exactness: distances are float64 sums of squares in the order of the columns, ties go to the lowest record
-    index, centroids come from compensated sums. The result depends on nothing else.
+    index, centroids come from compensated sums. The result depends on nothing else. Values beyond 2^256 (or all
+    below 2^-256) are first scaled by a power of two.
 
-    Complexity: O(n^2 d / k) time, O(n d) memory.
+    Complexity: O(n d) memory; time about n log n in up to four dimensions (also intrinsic ones), O(n^2 d / k) at most.
+    How, and why the result is exact: ``docs/algorithms/mdav.md``.
 
     Departures: [1]_ does not say how ties are broken. The listing of MDAV in some later papers continues while
     more than k records remain, which leaves cells of fewer than k records; that is not MDAV and not done here.
@@ -66,33 +69,23 @@ class MDAV(Partitioner):
     array([0, 0, 0, 1, 1, 1, 1, 1])
     """
 
-    constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2), "variant": Choice(("generic", "2k"))}
+    constraints: ClassVar[Mapping[str, Constraint]] = {
+        "k": Integer(2),
+        "variant": Choice(("generic", "2k")),
+        "algorithm": Choice(ALGORITHMS),
+    }
 
-    def __init__(self, k: int = 5, variant: Literal["generic", "2k"] = "generic") -> None:
+    def __init__(
+        self,
+        k: int = 5,
+        variant: Literal["generic", "2k"] = "generic",
+        algorithm: Literal["auto", "tree", "brute", "plain"] = "auto",
+    ) -> None:
         self.k = k
         self.variant = variant
+        self.algorithm = algorithm
 
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         # The smallest number of remaining records from which two cells are formed at once.
         two_cells_from = 3 * self.k if self.variant == "generic" else 2 * self.k
-        return _mdav(X, int(self.k), two_cells_from)
-
-
-def _mdav(X: npt.NDArray[np.float64], k: int, two_cells_from: int) -> npt.NDArray[np.int64]:
-    """Run the kernel in portions, so that progress is told and an interrupt is heard between them."""
-    from microagg.partition._kernels.mdav import form_cells, sums_of_columns
-
-    n_records, dimension = X.shape
-    points = np.array(X.T, order="C")
-    record_at = np.arange(n_records)
-    place_of = np.arange(n_records)
-    high, low = np.zeros(dimension), np.zeros(dimension)
-    sums_of_columns(X, high, low)
-    labels = np.full(n_records, -1, dtype=np.int64)
-    state = np.array([n_records, 0])
-    portion = max(_DISTANCES_PER_PORTION // dimension, 1)
-    while state[0] > 0:
-        form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
-        # Cells cost as much as records remain, so the work left shrinks with the square of their number.
-        report("forming cells", 1.0 - (state[0] / n_records) ** 2)
-    return labels
+        return mdav_cells(X, int(self.k), two_cells_from, self.algorithm)

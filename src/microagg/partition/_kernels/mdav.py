@@ -1,4 +1,4 @@
-"""MDAV by scanning all remaining records, compiled.
+"""MDAV by scanning all remaining records in float64, compiled: the definition, and what the faster roads must equal.
 
 Remaining records lie packed at the front of ``points`` (one row per attribute, so that the distance loops run
 over neighbouring records and vectorise). A record that gets its cell is overwritten by the last remaining one.
@@ -70,6 +70,15 @@ def sift_down(distances, records, size):
         distances[parent], distances[child] = distances[child], distances[parent]
         records[parent], records[child] = records[child], records[parent]
         parent = child
+
+
+@njit(cache=True, nogil=True)
+def sort_heap(distances, records):
+    """Turn the heap into ascending order: cells are then taken off the sums in one order, whatever the search."""
+    for last in range(distances.shape[0] - 1, 0, -1):
+        distances[0], distances[last] = distances[last], distances[0]
+        records[0], records[last] = records[last], records[0]
+        sift_down(distances, records, last)
 
 
 @njit(cache=True, nogil=True)
@@ -147,6 +156,7 @@ def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, lab
             labels[seed] = cell
             remaining = remove(points, record_at, place_of, remaining, seed, high, low)
             opposite = scan(points, record_at, remaining, query, k - 1, near_distances, near_records, buffer)
+            sort_heap(near_distances, near_records)
             for i in range(k - 1):
                 labels[near_records[i]] = cell
                 remaining = remove(points, record_at, place_of, remaining, near_records[i], high, low)

@@ -1,0 +1,13 @@
+"""How kernels are compiled: entries, which Python calls, and inner functions, which only compiled code calls.
+
+An inner function gets no wrapper for Python; wrappers that unpack a dozen arrays took half of the compile time. Array
+arithmetic follows NumPy: nothing here divides by zero, so no branch is compiled for it.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+_options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+entry = njit(cache=True, **_options)
+inner = njit(no_cpython_wrapper=True, **_options)

@@ -1,0 +1,180 @@
+"""The roads to MDAV's cells: plain, brute, tree, and the choice between them. All lead to the same labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._progress import report
+from microagg.partition._compiling import announce_compiling
+
+__all__ = ["ALGORITHMS", "mdav_cells", "near_one"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ALGORITHMS = ("auto", "tree", "brute", "plain")
+
+# About a quarter of a second of distances at a time: between portions progress is told and an interrupt is heard.
+_DISTANCES_PER_PORTION = 500_000_000
+_TREE_FROM = 3000  # records; below, building a tree costs more than it saves
+_PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
+_LARGEST_SAFE = 2.0**256
+
+
+def near_one(X: FloatArray) -> FloatArray:
+    """The matrix times a power of two, if its squares could overflow or vanish; else the matrix itself.
+
+    The largest magnitude becomes one between a half and one. Multiplying by a power of two rounds nothing, except
+    values some 2^1000 times smaller than the largest, which no distance can see. Distances are *defined* on this.
+
+    Examples
+    --------
+    >>> near_one(np.array([[2.0**-500], [2.0**-502]]))
+    array([[0.5  ],
+           [0.125]])
+    """
+    largest = float(max(X.max(), -X.min()))
+    if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
+        return X
+    scaled: FloatArray = np.ldexp(X, -int(np.frexp(largest)[1]))
+    return scaled
+
+
+def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> IntArray:
+    """Cells of MDAV, by the road that `algorithm` names."""
+    X = near_one(X)
+    if algorithm == "plain":
+        return _plain(X, k, two_cells_from)
+    return _Peeling(X, k, two_cells_from, algorithm).run()
+
+
+def _plain(X: FloatArray, k: int, two_cells_from: int) -> IntArray:
+    """Scan all remaining records in float64."""
+    from microagg.partition._kernels.mdav import form_cells, sums_of_columns
+
+    announce_compiling(form_cells)
+    n_records, dimension = X.shape
+    points = np.array(X.T, order="C")
+    record_at, place_of = np.arange(n_records), np.arange(n_records)
+    high, low = np.zeros(dimension), np.zeros(dimension)
+    sums_of_columns(X, high, low)
+    labels = np.full(n_records, -1, dtype=np.int64)
+    state = np.array([n_records, 0])
+    portion = max(_DISTANCES_PER_PORTION // dimension, 1)
+    while state[0] > 0:
+        form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
+        _report(state[0], n_records)
+    return labels
+
+
+def _report(remaining: int, n_records: int) -> None:
+    # Cells cost as much as records remain, so the work left shrinks with the square of their number.
+    report("forming cells", 1.0 - (remaining / n_records) ** 2)
+
+
+class _Peeling:
+    """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
+
+    def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> None:
+        from microagg.partition._kernels.candidates import room_for_nearest
+        from microagg.partition._kernels.filter_space import filter_space
+        from microagg.partition._kernels.rows import distinct_rows
+        from microagg.partition._kernels.walk import begin_walk
+
+        self.n_records, self.dimension = X.shape
+        self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
+        self._announce()
+        self.space = filter_space(X)
+        self.walk = begin_walk(X, self.space)
+        self.rows = distinct_rows(X)
+        self.nearest = room_for_nearest(k - 1)
+        self.labels = np.full(self.n_records, -1, dtype=np.int64)
+        self.state = np.array([self.n_records, 0])
+        self.portion = max(_DISTANCES_PER_PORTION // self.dimension, 1)
+
+    @property
+    def begins_with_tree(self) -> bool:
+        if self.algorithm == "auto":
+            return bool(self.n_records >= _TREE_FROM)
+        return bool(self.algorithm == "tree")
+
+    def _announce(self) -> None:
+        if self.begins_with_tree:
+            from microagg.partition._kernels.mdav_tree import form_cells_tree as kernel
+        else:
+            from microagg.partition._kernels.mdav_brute import form_cells_brute as kernel
+        announce_compiling(kernel)
+
+    def run(self) -> IntArray:
+        if self.begins_with_tree:
+            self._search_tree()
+        if self._cells_to_form:
+            self._scan_blocks()
+        # What is left is the last cell, or joins it where two cells are formed down to 2k records.
+        remaining, n_cells = self.state
+        self.labels[self.labels < 0] = n_cells if remaining >= self.k else n_cells - 1
+        _report(0, self.n_records)
+        return self.labels
+
+    @property
+    def _cells_to_form(self) -> bool:
+        return bool(self.state[0] >= 2 * self.k)
+
+    def _search_tree(self) -> None:
+        """Search the tree; with "auto", only as long as that is cheaper than scanning."""
+        from microagg.partition._kernels.mdav_tree import build_tree, form_cells_tree, remaining_rows, room_for_search
+
+        rows, tree = build_tree(self.rows, self.space, self.walk, 64 if self.dimension < 8 else 128)
+        search = room_for_search(tree, self.dimension, self.k)
+        portion = 0  # one round, which looks at every leaf once and so says nothing about the others
+        while self._cells_to_form:
+            search.seen[:] = 0
+            form_cells_tree(
+                self.k,
+                self.two_cells_from,
+                rows,
+                tree,
+                self.space,
+                self.walk,
+                search,
+                self.nearest,
+                self.labels,
+                self.state,
+                portion,
+            )
+            _report(self.state[0], self.n_records)
+            judged = self.algorithm == "auto" and portion > 0
+            if judged and self._scanning_is_cheaper(search.seen, int(tree.counts.sum())):
+                break
+            portion = min(max(4 * portion, _PROBE), self.portion)
+        self.rows = remaining_rows(rows)
+
+    def _scanning_is_cheaper(self, seen: IntArray, n_rows: int) -> bool:
+        """Compare nanoseconds per cell, as fitted on one machine: points and families seen against rows to scan."""
+        points, families, cells = (float(count) for count in seen)
+        search = points * (0.8 + 0.17 * self.dimension) + families * (20.0 + 10.0 * self.dimension)
+        scan = n_rows * (0.3 + 0.1 * self.dimension) * max(cells, 1.0)
+        return bool(search > scan)
+
+    def _scan_blocks(self) -> None:
+        from microagg.partition._kernels.mdav_brute import build_blocks, form_cells_brute, room_for_scan
+
+        announce_compiling(form_cells_brute)
+        blocks = build_blocks(self.rows, self.space, self.walk)
+        scratch = room_for_scan(self.dimension)
+        while self._cells_to_form:
+            form_cells_brute(
+                self.k,
+                self.two_cells_from,
+                self.rows,
+                blocks,
+                self.space,
+                self.walk,
+                scratch,
+                self.nearest,
+                self.labels,
+                self.state,
+                self.portion,
+            )
+            _report(self.state[0], self.n_records)
