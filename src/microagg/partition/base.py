@@ -21,7 +21,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
     (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
-    each attribute ("attributes"), or all values mixed ("values").
+    each attribute ("attributes"), or all values mixed ("values"). `searches_by_chance` says that the cells depend on
+    chance, which a parameter `random_state` fixes.
 
     Attributes
     ----------
@@ -34,6 +35,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     labels: ClassVar[str] = "records"
     max_attributes: ClassVar[int | None] = None
+    searches_by_chance: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int

@@ -47,8 +47,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recipe : Recipe
         What each column is, and how the release is made.
     seed : int, optional
-        Fixes the order of the published records, for research; the statement then says so. Without it the order
-        comes from the system's source of randomness.
+        Fixes the order of the published records, and the cells of methods that search by chance, for research; the
+        statement then says so. Without it both come from the system's source of randomness.
     source : path, optional
         The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
 
@@ -83,7 +83,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
 
     prepared = prepare(frame, recipe)
-    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe)
+    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe, seed)
     released = prepared.frame.with_arrays(protected.arrays)
     released = released.select([name for name in frame.names if name in recipe.schema.published])
     if recipe.output.order is RowOrder.SHUFFLED:
@@ -132,7 +132,7 @@ class _Protected:
     n_coordinates: int
 
 
-def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
+def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
     """Cells of records, block by block."""
     names = tuple(prepared.measured)
     spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
@@ -153,7 +153,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        labels = _partition(matrix, groups.labels, recipe)
+        labels = _partition(matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
@@ -164,9 +164,12 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
     return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
 
 
-def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray:
+def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> IntArray:
     """Form cells within each group."""
     method = method_named(recipe.method)
+    options = dict(recipe.partition)
+    if method.searches_by_chance and seed is not None:
+        options.setdefault("random_state", int(seed))
     labels = np.empty(len(matrix), dtype=np.int64)
     n_cells = 0
     order = np.argsort(groups, kind="stable")
@@ -176,7 +179,7 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
         telling = points[:, (points != points[0]).any(axis=0)]
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
-        fitted = method.partitioner(recipe.k, **recipe.partition).fit(np.ascontiguousarray(telling))
+        fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
         labels[members] = within + n_cells
         n_cells += int(within.max()) + 1
