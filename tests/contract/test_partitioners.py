@@ -185,8 +185,13 @@ def test_k_changes_the_cells(method):
 
 
 # Parameters that change nothing on purpose: both listings of MDAV give one partition (docs/algorithms/mdav.md); a
-# search of few records finds the same cells wherever it begins and however long it may take.
-CHANGES_NOTHING = {("MDAV", "variant"), ("NearOptimal", "start"), ("NearOptimal", "time_limit")}
+# search of few records finds the same cells wherever it begins and however long it may take; a certificate is a proof.
+CHANGES_NOTHING = {
+    ("MDAV", "variant"),
+    ("NearOptimal", "start"),
+    ("NearOptimal", "time_limit"),
+    ("NearOptimal", "certificate"),
+}
 OTHER_VALUES = {
     "variant": ["generic", "2k"],
     "gamma": [0.0, 1.1],
@@ -197,6 +202,7 @@ OTHER_VALUES = {
     "start": ["mdav", "split"],
     "random_state": [0, 1, 2, 3],
     "time_limit": [None, 60.0],
+    "certificate": [False, True],
 }
 
 

@@ -47,7 +47,8 @@ def recombined(X: FloatArray, partitions: Sequence[IntArray], seconds: float | N
     cells = distinct_cells(partitions)
     sizes = np.array([len(cell) for cell in cells])
     records = np.concatenate([np.array(cell) for cell in cells])
-    covers = csc_array((np.ones(len(records)), records, np.concatenate([[0], np.cumsum(sizes)])))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    covers = csc_array((np.ones(len(records)), records, starts), shape=(len(X), len(cells)))
     costs = sse_of_cells(X, cells)
     scale = costs.sum() or 1.0
     solved = milp(

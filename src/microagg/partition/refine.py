@@ -116,6 +116,6 @@ def _recombine(X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, c
     together = recombined(X, [run.labels for run in runs], halt.seconds_left)
     if together is None:
         return runs[0]
-    polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hot=False)
+    polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)
     polished = searched(pools, [together], polish, [chance], halt)[0]
     return min([runs[0], polished], key=lambda found: found.sse)

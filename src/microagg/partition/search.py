@@ -37,7 +37,6 @@ _RECOMBINED_UP_TO = 10_000  # records; above, set partitioning takes too long
 _SWEPT_CELLS = 6  # cells in the pool of a sweep
 _LARGEST_POOL = 6_000  # records; where two cells may hold more, nothing is searched
 _ENOUGH_GAIN = 1e-3  # a sweep that gains less, relative to the SSE, is the last
-_HOTTEST = 0.05  # the temperature at the start, relative to a pool's SSE
 _COLD_FROM = 0.9  # share of the steps after which only gains are accepted
 _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
 
@@ -60,8 +59,9 @@ class Effort:
         How many times these steps are spent in all.
     several : bool
         Whether they are spent on several runs, whose cells are recombined (see `number_of_runs`).
-    hot : bool
-        False to accept gains only.
+    hottest : float
+        The temperature at the start, relative to a pool's SSE; with 0, only gains are accepted. Short runs cool better
+        from less.
     """
 
     sweeps: int
@@ -70,11 +70,11 @@ class Effort:
     least: float
     longer: float = 1.0
     several: bool = False
-    hot: bool = True
+    hottest: float = 0.1
 
 
 EFFORTS = {
-    "fast": Effort(sweeps=6, steps=18.0, shrink=1.0, least=2.5),
+    "fast": Effort(sweeps=6, steps=18.0, shrink=1.0, least=2.5, hottest=0.05),
     "default": Effort(sweeps=6, steps=240.0, shrink=0.7, least=10.0),
     "best": Effort(sweeps=6, steps=240.0, shrink=0.85, least=4.8, longer=9.0, several=True),
 }
@@ -171,7 +171,7 @@ class Pools:
         pool = room_for_pools(max(self.swept_cells, self.most), self.k, self.X.shape[1])
         self._sweep(cells, pool, effort.sweeps, chance, halt, found)
         steps = annealing_steps(effort, len(self.X), self.k)
-        self._anneal(cells, pool, steps, _HOTTEST if effort.hot else 0.0, chance, halt, found)
+        self._anneal(cells, pool, steps, effort.hottest, chance, halt, found)
 
     def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
         from microagg.partition._kernels.pools import one_of_each_cell, sweep
@@ -231,7 +231,7 @@ def split_order(X: FloatArray) -> IntArray:
 
 
 def near_records(X: FloatArray, k: int) -> npt.NDArray[np.int32]:
-    """Near records of each record, nearest first: the nearest where records are few, nearly those where they are many."""
+    """Near records of each record, nearest first: exactly where records are few, nearly where they are many."""
     from microagg.partition._kernels.chance import chance_from
     from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
     from microagg.partition._kernels.split import split_records

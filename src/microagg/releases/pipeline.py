@@ -153,25 +153,26 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protec
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        labels = _partition(matrix, groups.labels, recipe, seed)
+        labels, certified = _partition(matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
-        remarks += said
+        remarks += [*said, *certified]
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
     return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
 
 
-def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> IntArray:
-    """Form cells within each group."""
+def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
+    """Form cells within each group; also what was proved about their loss."""
     method = method_named(recipe.method)
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
         options.setdefault("random_state", int(seed))
     labels = np.empty(len(matrix), dtype=np.int64)
     n_cells = 0
+    certified: list[str] = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         points = matrix[members]
@@ -183,8 +184,10 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
         labels[members] = within + n_cells
         n_cells += int(within.max()) + 1
+        if getattr(fitted, "certificate_", None) is not None:
+            certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
-    return cells_in_order(labels)
+    return cells_in_order(labels), certified
 
 
 def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
