@@ -26,8 +26,10 @@ if TYPE_CHECKING:
         IndividualRanking,
         InsensitiveMDAV,
         Mic1D,
+        NearOptimal,
         OptimalUnivariate,
         Projection,
+        refine,
     )
     from microagg.releases.pipeline import release
     from microagg.releases.recipe import Recipe
@@ -46,6 +48,7 @@ __all__ = [
     "InsensitiveMDAV",
     "Mic1D",
     "MicroaggError",
+    "NearOptimal",
     "OptimalUnivariate",
     "Projection",
     "Recipe",
@@ -54,6 +57,7 @@ __all__ = [
     "Taxonomy",
     "__version__",
     "datasets",
+    "refine",
     "release",
 ]
 
@@ -63,6 +67,7 @@ _HOME = {
     "IndividualRanking": "microagg.partition.ranking",
     "InsensitiveMDAV": "microagg.partition.insensitive",
     "Mic1D": "microagg.partition.mic1d",
+    "NearOptimal": "microagg.partition.near_optimal",
     "OptimalUnivariate": "microagg.partition.univariate",
     "Projection": "microagg.partition.projection",
     "Attribute": "microagg.schema.attribute",
@@ -73,6 +78,7 @@ _HOME = {
     "Release": "microagg.releases.release",
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
+    "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
 }
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from microagg.errors import ParameterError, did_you_mean
 
-__all__ = ["Choice", "Constraint", "Integer", "Real", "check_parameters"]
+__all__ = ["Choice", "Constraint", "Flag", "Integer", "Optional", "Real", "check_parameters"]
 
 
 class Constraint(Protocol):
@@ -80,6 +80,36 @@ class Choice:
 
     def bad_values(self) -> list[Any]:
         return [self.words[0] + "x", None, 0]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+    def describe(self) -> str:
+        return "True or False"
+
+    def bad_values(self) -> list[Any]:
+        return [None, 1, "True"]
+
+
+@dataclass(frozen=True)
+class Optional:
+    """None, or what another constraint allows."""
+
+    otherwise: Constraint
+
+    def allows(self, value: Any) -> bool:
+        return value is None or self.otherwise.allows(value)
+
+    def describe(self) -> str:
+        return f"None or {self.otherwise.describe()}"
+
+    def bad_values(self) -> list[Any]:
+        return [value for value in self.otherwise.bad_values() if value is not None]
 
 
 def check_parameters(owner: str, constraints: Mapping[str, Constraint], values: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from sklearn.base import clone, is_clusterer
@@ -9,18 +10,34 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from microagg.errors import ParameterError
 from microagg.partition.insensitive import InsensitiveMDAV
+from microagg.partition.mdav import MDAV
 from microagg.partition.univariate import OptimalUnivariate
 from microagg.releases.catalogue import METHODS
 
 pytestmark = pytest.mark.kernel
 
-every_partitioner = pytest.mark.parametrize("method", [pytest.param(m, id=name) for name, m in METHODS.items()])
+
+def in_time(method) -> bool:
+    """A search by chance takes thousands of steps; interpreted, its kernels have small tests of their own."""
+    return not (method.searches_by_chance and numba.config.DISABLE_JIT)
+
+
+every_partitioner = pytest.mark.parametrize(
+    "method", [pytest.param(m, id=name) for name, m in METHODS.items() if in_time(m)]
+)
 
 
 def points(method, n_records: int, seed: int = 0) -> np.ndarray:
     """Records with as many attributes as the method takes, up to three."""
     n_attributes = method.partitioner_class.max_attributes or 3
     return np.random.default_rng(seed).normal(size=(n_records, n_attributes))
+
+
+def partitioner(method, k: int, **options):
+    """The method's partitioner; where it searches by chance, with a seed and briefly."""
+    if method.searches_by_chance:
+        options = {"effort": "fast", "random_state": 0, **options}
+    return method.partitioner(k=k, **options)
 
 
 def labellings(fitted) -> list[np.ndarray]:
@@ -43,9 +60,9 @@ class OptimalUnivariateOfTheFirst(OptimalUnivariate):
 
 def checked_by_scikit_learn():
     # One check wants cells that agree with three blobs of 50 points, others fit 10 points: k = 10 suits both.
-    for method in METHODS.values():
+    for method in filter(in_time, METHODS.values()):
         is_optimal = method.partitioner_class is OptimalUnivariate
-        yield OptimalUnivariateOfTheFirst(k=10) if is_optimal else method.partitioner(k=10)
+        yield OptimalUnivariateOfTheFirst(k=10) if is_optimal else partitioner(method, k=10)
 
 
 def known_to_fail(estimator) -> dict[str, str]:
@@ -69,7 +86,7 @@ def test_what_labels_records_is_a_scikit_learn_clusterer():
 @pytest.mark.parametrize("size", ["k", "2k-1", "2k", "2k+1", "3k", "large"])
 def test_every_cell_has_at_least_k_records_and_every_record_one_cell(method, k, size):
     n_records = {"k": k, "2k-1": 2 * k - 1, "2k": 2 * k, "2k+1": 2 * k + 1, "3k": 3 * k, "large": 100}[size]
-    fitted = method.partitioner(k=k).fit(points(method, n_records))
+    fitted = partitioner(method, k=k).fit(points(method, n_records))
     n_cells = np.broadcast_to(fitted.n_cells_, len(labellings(fitted)))
     for labels, expected_cells in zip(labellings(fitted), n_cells, strict=True):
         sizes = np.bincount(labels)
@@ -85,11 +102,16 @@ def test_every_cell_has_at_least_k_records_and_every_record_one_cell(method, k, 
 def test_permuting_the_records_permutes_the_labels(method):
     X = points(method, 60)
     order = np.random.default_rng(1).permutation(60)
-    straight = method.partitioner(k=4).fit(X)
-    permuted = method.partitioner(k=4).fit(X[order])
+    straight = partitioner(method, k=4).fit(X)
+    permuted = partitioner(method, k=4).fit(X[order])
     back = np.empty_like(permuted.labels_)
     back[order] = permuted.labels_
     permuted.labels_ = back
+    if method.searches_by_chance:
+        # The search takes other turns: the cells may differ, what they lose hardly.
+        assert permuted.sse_ == pytest.approx(straight.sse_, rel=0.05)
+        assert max(permuted.sse_, straight.sse_) <= MDAV(k=4).fit(X).sse_
+        return
     for a, b in zip(labellings(straight), labellings(permuted), strict=True):
         assert as_sets(a) == as_sets(b)
 
@@ -98,37 +120,37 @@ def test_permuting_the_records_permutes_the_labels(method):
 def test_the_input_is_not_modified(method):
     X = points(method, 40)
     before = X.copy()
-    method.partitioner(k=3).fit(X)
+    partitioner(method, k=3).fit(X)
     np.testing.assert_array_equal(X, before)
 
 
 @every_partitioner
 def test_read_only_fortran_and_integer_input_give_the_same_cells(method):
     X = np.rint(points(method, 50) * 10)
-    expected = method.partitioner(k=3).fit(X).labels_
+    expected = partitioner(method, k=3).fit(X).labels_
     frozen = X.copy()
     frozen.flags.writeable = False
     for same in (frozen, np.asfortranarray(X), X.astype(np.int64), X.astype(np.float32), X.tolist()):
-        np.testing.assert_array_equal(method.partitioner(k=3).fit(same).labels_, expected)
+        np.testing.assert_array_equal(partitioner(method, k=3).fit(same).labels_, expected)
 
 
 @every_partitioner
 def test_records_that_are_all_equal_are_partitioned(method):
     X = np.ones((21, points(method, 1).shape[1]))
-    for labels in labellings(method.partitioner(k=3).fit(X)):
+    for labels in labellings(partitioner(method, k=3).fit(X)):
         assert np.bincount(labels).min() >= 3
 
 
 @every_partitioner
 def test_one_attribute_is_enough(method):
     X = points(method, 35)[:, :1]
-    for labels in labellings(method.partitioner(k=5).fit(X)):
+    for labels in labellings(partitioner(method, k=5).fit(X)):
         assert np.bincount(labels).min() >= 5
 
 
 @every_partitioner
 def test_labels_are_numbered_by_their_first_record(method):
-    for labels in labellings(method.partitioner(k=3).fit(points(method, 50))):
+    for labels in labellings(partitioner(method, k=3).fit(points(method, 50))):
         first = [int(np.flatnonzero(labels == cell)[0]) for cell in range(labels.max() + 1)]
         assert first == sorted(first)
 
@@ -136,7 +158,7 @@ def test_labels_are_numbered_by_their_first_record(method):
 @every_partitioner
 def test_sse_is_that_of_what_would_be_published(method):
     X = points(method, 50) + 1e6
-    fitted = method.partitioner(k=4).fit(X)
+    fitted = partitioner(method, k=4).fit(X)
     if fitted.labels == "values":
         published = fitted.published_
     else:
@@ -152,19 +174,26 @@ def test_sse_is_that_of_what_would_be_published(method):
 @every_partitioner
 def test_fitting_twice_gives_the_same(method):
     X = points(method, 50)
-    once = method.partitioner(k=3).fit(X).labels_
-    np.testing.assert_array_equal(clone(method.partitioner(k=3)).fit(X).labels_, once)
+    once = partitioner(method, k=3).fit(X).labels_
+    np.testing.assert_array_equal(clone(partitioner(method, k=3)).fit(X).labels_, once)
 
 
 @every_partitioner
 def test_k_changes_the_cells(method):
     X = points(method, 50)
-    assert np.all(method.partitioner(k=3).fit(X).n_cells_ > method.partitioner(k=10).fit(X).n_cells_)
+    assert np.all(partitioner(method, k=3).fit(X).n_cells_ > partitioner(method, k=10).fit(X).n_cells_)
 
 
 # Parameters that change nothing on purpose: both listings of MDAV give one partition, and so do all ways of finding it
-# (docs/algorithms/mdav.md).
-CHANGES_NOTHING = {("MDAV", "variant"), ("MDAV", "algorithm")}
+# (docs/algorithms/mdav.md); a search of few records finds the same cells wherever it begins and however long it may
+# take; a certificate is a proof.
+CHANGES_NOTHING = {
+    ("MDAV", "variant"),
+    ("MDAV", "algorithm"),
+    ("NearOptimal", "start"),
+    ("NearOptimal", "time_limit"),
+    ("NearOptimal", "certificate"),
+}
 OTHER_VALUES = {
     "variant": ["generic", "2k"],
     "algorithm": ["auto", "tree", "brute", "plain"],
@@ -172,6 +201,11 @@ OTHER_VALUES = {
     "axis": ["principal", "zscores"],
     "cut": ["shortest_path", "fixed", "optimal"],
     "larger": ["first", "last"],
+    "effort": ["fast", "default", "best"],
+    "start": ["mdav", "split"],
+    "random_state": [0, 1, 2, 3],
+    "time_limit": [None, 60.0],
+    "certificate": [False, True],
 }
 
 
@@ -183,7 +217,7 @@ def test_every_other_parameter_changes_something(method):
     X[:20] += 3.0
     for parameter, rule in method.options.items():
         results = {
-            str(value): method.partitioner(k=4, **{parameter: value}).fit(X).labels_.tolist()
+            str(value): partitioner(method, k=4, **{parameter: value}).fit(X).labels_.tolist()
             for value in OTHER_VALUES[parameter]
             if rule.allows(value)
         }
@@ -196,20 +230,20 @@ def test_every_other_parameter_changes_something(method):
 def test_every_parameter_explains_a_bad_value(method):
     for name, constraint in method.partitioner_class.constraints.items():
         for bad in constraint.bad_values():
-            partitioner = method.partitioner_class(**{**method.preset, name: bad})
-            with pytest.raises(ParameterError, match=rf"'{name}' parameter of {type(partitioner).__name__} must be"):
-                partitioner.fit(points(method, 30))
+            bad_one = method.partitioner_class(**{**method.preset, name: bad})
+            with pytest.raises(ParameterError, match=rf"'{name}' parameter of {type(bad_one).__name__} must be"):
+                bad_one.fit(points(method, 30))
 
 
 @every_partitioner
 def test_every_parameter_is_declared(method):
-    assert set(method.partitioner(k=3).get_params()) == set(method.partitioner_class.constraints)
+    assert set(partitioner(method, k=3).get_params()) == set(method.partitioner_class.constraints)
 
 
 @every_partitioner
 def test_k_beyond_what_there_is_is_refused(method):
     with pytest.raises(ParameterError, match=r"needs at least 100 records|larger than the number of values"):
-        method.partitioner(k=100).fit(points(method, 9))
+        partitioner(method, k=100).fit(points(method, 9))
 
 
 @every_partitioner
@@ -218,4 +252,4 @@ def test_non_finite_values_are_refused(method, bad):
     X = points(method, 30)
     X[3, 0] = bad
     with pytest.raises(ValueError, match=r"NaN|infinity"):
-        method.partitioner(k=3).fit(X)
+        partitioner(method, k=3).fit(X)

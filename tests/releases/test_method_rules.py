@@ -62,6 +62,11 @@ def test_optimal_univariate_says_what_to_use_for_several_attributes():
     Recipe(k=2, method="optimal_univariate", blocks=blocks, attributes={"x": numeric(), "y": numeric()})
 
 
+def test_a_seed_is_never_part_of_a_recipe():
+    with pytest.raises(RecipeError, match=r"partition\.random_state: near_optimal has no such parameter"):
+        Recipe(k=2, method="near_optimal", partition={"random_state": 1}, attributes={"x": numeric()})
+
+
 def test_a_preset_of_a_method_cannot_be_changed():
     with pytest.raises(RecipeError, match=r"partition\.axis: pcp has no such parameter. It has: cut"):
         Recipe(k=2, method="pcp", partition={"axis": "zscores"}, attributes={"x": numeric()})

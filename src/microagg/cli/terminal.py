@@ -94,9 +94,11 @@ def shows_progress() -> Iterator[None]:
         tasks: dict[str, Any] = {}
 
         def listen(task: str, share: float) -> None:
-            if task not in tasks:
-                tasks[task] = progress.add_task(task, total=1.0)
-            progress.update(tasks[task], completed=share)
+            # What follows the colon changes as the work goes on: one bar, with the latest of it.
+            name = task.partition(":")[0]
+            if name not in tasks:
+                tasks[name] = progress.add_task(task, total=1.0)
+            progress.update(tasks[name], completed=share, description=task)
 
         with shown_by(listen):
             yield

@@ -23,6 +23,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
     each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's place must be
     decided by the record alone, so that no coordinate may be left out for what other records have there.
+    `searches_by_chance` says that the cells depend on chance, which a parameter `random_state` fixes.
 
     Attributes
     ----------
@@ -36,6 +37,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels: ClassVar[str] = "records"
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
+    searches_by_chance: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int

@@ -61,9 +61,14 @@ class Method:
 
     @property
     def options(self) -> dict[str, Constraint]:
-        """Parameters of the partitioner that a recipe may set."""
-        fixed = {"k", *self.preset}
+        """Parameters of the partitioner that a recipe may set; not a seed, since recipes are published."""
+        fixed = {"k", "random_state", *self.preset}
         return {name: rule for name, rule in self.partitioner_class.constraints.items() if name not in fixed}
+
+    @property
+    def searches_by_chance(self) -> bool:
+        """Whether its cells depend on chance, which the partitioner's `random_state` fixes."""
+        return getattr(self.partitioner_class, "searches_by_chance", False)
 
     def partitioner(self, k: int, **options: Any) -> Any:
         """The method's partitioner with a recipe's options."""
@@ -95,6 +100,13 @@ _LISTED = (
         summary="MDAV whose cells may grow to 2k - 1 records where the next record is close.",
         partitioner_path="microagg.partition.vmdav:VMDAV",
         reference="Solanas & Martinez-Balleste (2006)",
+    ),
+    Method(
+        name="near_optimal",
+        title="Near-optimal cells",
+        summary="MDAV's cells rearranged by local search until nearly as little is lost as can be.",
+        partitioner_path="microagg.partition.near_optimal:NearOptimal",
+        reference="docs/algorithms/near_optimal.md",
     ),
     Method(
         name="pcp",

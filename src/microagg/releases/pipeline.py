@@ -48,8 +48,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recipe : Recipe
         What each column is, and how the release is made.
     seed : int, optional
-        Fixes the order of the published records, for research; the statement then says so. Without it the order
-        comes from the system's source of randomness.
+        Fixes the order of the published records, and the cells of methods that search by chance, for research; the
+        statement then says so. Without it both come from the system's source of randomness.
     source : path, optional
         The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
 
@@ -86,7 +86,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
 
     prepared = prepare(frame, recipe)
-    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe)
+    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe, seed)
     released = prepared.frame.with_arrays(protected.arrays)
     released = released.select([name for name in frame.names if name in recipe.schema.published])
     if recipe.output.order is RowOrder.SHUFFLED:
@@ -135,7 +135,7 @@ class _Protected:
     n_coordinates: int
 
 
-def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
+def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
     """Cells of records, block by block."""
     names = tuple(prepared.measured)
     spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
@@ -156,22 +156,26 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        labels = _partition(matrix, groups.labels, recipe)
+        labels, certified = _partition(matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
-        remarks += said
+        remarks += [*said, *certified]
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
     return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
 
 
-def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray:
-    """Form cells within each group."""
+def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
+    """Form cells within each group; also what was proved about their loss."""
     method = method_named(recipe.method)
+    options = dict(recipe.partition)
+    if method.searches_by_chance and seed is not None:
+        options.setdefault("random_state", int(seed))
     labels = np.empty(len(matrix), dtype=np.int64)
     n_cells = 0
+    certified: list[str] = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         points = matrix[members]
@@ -180,12 +184,14 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
         telling = points if keep_all else points[:, (points != points[0]).any(axis=0)]
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
-        fitted = method.partitioner(recipe.k, **recipe.partition).fit(np.ascontiguousarray(telling))
+        fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
         labels[members] = within + n_cells
         n_cells += int(within.max()) + 1
+        if getattr(fitted, "certificate_", None) is not None:
+            certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
-    return cells_in_order(labels)
+    return cells_in_order(labels), certified
 
 
 def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:

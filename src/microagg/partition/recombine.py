@@ -1,0 +1,70 @@
+"""The best partition that can be put together from the cells of several: set partitioning, solved by HiGHS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["distinct_cells", "recombined", "sse_of_cells"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# A limit in nodes of the search tree, not in seconds, so that a seed gives the same cells on any machine.
+_NODES = 200
+_SECONDS = 60.0
+
+
+def distinct_cells(partitions: Sequence[IntArray]) -> list[tuple[int, ...]]:
+    """All cells of some partitions, as ascending record indices, each once.
+
+    Examples
+    --------
+    >>> distinct_cells([np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0])])
+    [(0, 1), (2, 3), (0, 3), (1, 2)]
+    """
+    cells: dict[tuple[int, ...], None] = {}
+    for labels in partitions:
+        order = np.argsort(labels, kind="stable")
+        for members in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+            if len(members):
+                cells[tuple(members.tolist())] = None
+    return list(cells)
+
+
+def sse_of_cells(X: FloatArray, cells: Sequence[tuple[int, ...]]) -> FloatArray:
+    """The SSE of each cell."""
+    return np.array([float(((X[list(cell)] - X[list(cell)].mean(axis=0)) ** 2).sum()) for cell in cells])
+
+
+def recombined(X: FloatArray, partitions: Sequence[IntArray], seconds: float | None = None) -> IntArray | None:
+    """The partition of least SSE made of cells of the given ones, or None if none was found within the limits."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csc_array
+
+    cells = distinct_cells(partitions)
+    sizes = np.array([len(cell) for cell in cells])
+    records = np.concatenate([np.array(cell) for cell in cells])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    covers = csc_array((np.ones(len(records)), records, starts), shape=(len(X), len(cells)))
+    costs = sse_of_cells(X, cells)
+    scale = costs.sum() or 1.0
+    solved = milp(
+        costs / scale * len(cells),
+        integrality=np.ones(len(cells)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(covers, 1, 1),
+        options={
+            "node_limit": _NODES,
+            "time_limit": _SECONDS if seconds is None else max(min(seconds, _SECONDS), 0.01),
+            "mip_rel_gap": 1e-9,
+        },
+    )
+    if solved.x is None:
+        return None
+    labels = np.full(len(X), -1, dtype=np.int64)
+    for number, chosen in enumerate(np.flatnonzero(solved.x > 0.5)):
+        labels[list(cells[chosen])] = number
+    return labels if (labels >= 0).all() else None

@@ -1,0 +1,121 @@
+"""Refinement: rearrange the cells of any partition so that less is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_array, column_or_1d
+
+from microagg._progress import report
+from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
+from microagg.errors import ParameterError
+from microagg.partition.base import cells_in_order
+from microagg.partition.recombine import recombined
+from microagg.partition.search import EFFORTS, Effort, Found, Halt, Pools, chance_states, number_of_runs, searched
+from microagg.partition.starts import cells_below_2k
+
+__all__ = ["SEARCH_PARAMETERS", "EffortName", "Refined", "improved", "refine"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+EffortName = Literal["fast", "default", "best"]
+
+SEARCH_PARAMETERS: dict[str, Constraint] = {
+    "k": Integer(2),
+    "effort": Choice(tuple(EFFORTS)),
+    "random_state": Optional(Integer(0)),
+    "time_limit": Optional(Real(0.0, open_low=True)),
+}
+
+
+def refine(
+    labels: Any,
+    X: Any,
+    k: int,
+    *,
+    effort: EffortName = "default",
+    random_state: int | None = None,
+    time_limit: float | None = None,
+) -> IntArray:
+    """Rearrange the cells of a partition so that less is lost; every cell keeps at least k records.
+
+    Parameters
+    ----------
+    labels : array of shape (n_records,)
+        Cell of each record, from any method; every label occurs at least `k` times.
+    X : array or dataframe of shape (n_records, n_attributes)
+        The space the cells were formed in.
+    k : int >= 2
+    effort, random_state, time_limit
+        As for :class:`microagg.NearOptimal`.
+
+    Returns
+    -------
+    ndarray of shape (n_records,)
+        Cells of k to 2k - 1 records, numbered by their first record. Their SSE is never above that of `labels`.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is outside its range, or `labels` is no partition into cells of at least `k` of the records of `X`.
+
+    Examples
+    --------
+    >>> refine([0, 0, 1, 1], [[0.0], [5.0], [0.1], [5.1]], k=2, random_state=0)
+    array([0, 1, 0, 1])
+    """
+    given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
+    check_parameters("refine", SEARCH_PARAMETERS, given)
+    X = check_array(X, dtype=np.float64, order="C")
+    start = checked_labels(labels, len(X), k)
+    return cells_in_order(improved(X, start, int(k), EFFORTS[effort], random_state, Halt(time_limit)).labels)
+
+
+def checked_labels(labels: Any, n_records: int, k: int) -> IntArray:
+    """Labels 0, 1, ... of a partition into cells of at least k, or an error that says what is wrong."""
+    labels = column_or_1d(labels)
+    if len(labels) != n_records:
+        raise ParameterError(f"labels has {len(labels)} entries; X has {n_records} records. Give one label per record.")
+    _, numbered, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if sizes.min() < k:
+        raise ParameterError(
+            f"labels is no partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than {k} "
+            f"records (the smallest has {sizes.min()}). Refinement keeps cells of at least k, it does not make them."
+        )
+    return numbered.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """What a search came to."""
+
+    labels: IntArray
+    stopped_by: str  # "budget", "time limit" or "interrupt"
+    runs: tuple[Found, ...] = ()
+
+
+def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: Halt) -> Refined:
+    """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
+    start = cells_below_2k(X, start, k)
+    pools = Pools(X, k)
+    n_runs = number_of_runs(effort, len(X), k)
+    chances = chance_states(random_state, n_runs + 1)
+    runs = searched(pools, [start] * n_runs, effort, chances[:n_runs], halt) if pools.searchable else []
+    best = min([Found(start, np.inf), *runs], key=lambda found: found.sse)
+    if n_runs > 1 and pools.searchable and not halt.now():
+        best = _recombine(X, pools, [best, *runs], effort, chances[-1], halt)
+    report("searching cells", 1.0)
+    return Refined(best.labels, halt.reason, tuple(runs))
+
+
+def _recombine(X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt) -> Found:
+    """Put the best partition together from the runs' cells and polish it, where that gains anything."""
+    together = recombined(X, [run.labels for run in runs], halt.seconds_left)
+    if together is None:
+        return runs[0]
+    polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)
+    polished = searched(pools, [together], polish, [chance], halt)[0]
+    return min([runs[0], polished], key=lambda found: found.sse)

@@ -1,0 +1,298 @@
+"""The search behind near-optimal cells: sweeps and annealed ruin-and-recreate over pools of neighbouring cells."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._progress import report
+
+__all__ = [
+    "EFFORTS",
+    "Effort",
+    "Found",
+    "Halt",
+    "Pools",
+    "annealing_steps",
+    "chance_states",
+    "number_of_runs",
+    "searched",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_ALL_PAIRS_UP_TO = 6_000  # records; above, near records come from several overlapping splits
+_SPLITS = 4
+_RECOMBINED_UP_TO = 10_000  # records; above, set partitioning takes too long
+_SWEPT_CELLS = 6  # cells in the pool of a sweep
+_LARGEST_POOL = 6_000  # records; where two cells may hold more, nothing is searched
+_ENOUGH_GAIN = 1e-3  # a sweep that gains less, relative to the SSE, is the last
+_COLD_FROM = 0.9  # share of the steps after which only gains are accepted
+_STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to search.
+
+    Attributes
+    ----------
+    sweeps : int
+        At most this many sweeps.
+    steps : float
+        Annealing steps per record, for k = 3 and up to 1,000 records (see `annealing_steps`).
+    shrink : float
+        How fast the steps per record fall with the number of records above 1,000; with 1, the steps stay the same.
+    least : float
+        Where the steps per record stop to fall (for k = 3).
+    longer : float
+        How many times these steps are spent in all.
+    several : bool
+        Whether they are spent on several runs, whose cells are recombined (see `number_of_runs`).
+    hottest : float
+        The temperature at the start, relative to a pool's SSE; with 0, only gains are accepted. Short runs cool better
+        from less.
+    """
+
+    sweeps: int
+    steps: float
+    shrink: float
+    least: float
+    longer: float = 1.0
+    several: bool = False
+    hottest: float = 0.1
+
+
+EFFORTS = {
+    "fast": Effort(sweeps=6, steps=18.0, shrink=1.0, least=2.5, hottest=0.05),
+    "default": Effort(sweeps=6, steps=240.0, shrink=0.7, least=10.0),
+    "best": Effort(sweeps=6, steps=240.0, shrink=0.85, least=4.8, longer=9.0, several=True),
+}
+
+
+def number_of_runs(effort: Effort, n_records: int, k: int) -> int:
+    """Independent searches to recombine: many for small k, where that pays; one where records are many."""
+    return max(2, min(8, 24 // k)) if effort.several and n_records <= _RECOMBINED_UP_TO else 1
+
+
+def annealing_steps(effort: Effort, n_records: int, k: int) -> int:
+    """Steps of one run: a step costs about k^1.3, and large tables get fewer steps per record.
+
+    Examples
+    --------
+    >>> annealing_steps(EFFORTS["default"], 1_000, 3)
+    240000
+    >>> annealing_steps(EFFORTS["default"], 100_000, 10)
+    209046
+    """
+    per_record = max(effort.steps / max(1.0, n_records / 1_000) ** effort.shrink, effort.least)
+    share = effort.longer / number_of_runs(effort, n_records, k)
+    return int(per_record * (3.0 / k) ** 1.3 * share * n_records)
+
+
+class Halt:
+    """When to stop before the budget is spent: a time limit, or an interrupt."""
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+        self.interrupted = threading.Event()
+        self.reason = "budget"
+
+    def now(self) -> bool:
+        """Whether to stop; remembers why."""
+        if self.interrupted.is_set():
+            self.reason = "interrupt"
+        elif self.deadline is not None and time.monotonic() >= self.deadline:
+            self.reason = "time limit"
+        return self.reason != "budget"
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
+
+
+def chance_states(random_state: int | None, count: int) -> list[IntArray]:
+    """As many independent states of chance, from a seed or, without one, from the system's source of randomness."""
+    from microagg.partition._kernels.chance import chance_from
+
+    seed = secrets.randbits(128) if random_state is None else int(random_state)
+    return [chance_from(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
+
+
+@dataclass
+class Found:
+    """The best partition of a run so far; a thread writes it, another may look."""
+
+    labels: IntArray
+    sse: float
+    share: float = 0.0  # of the run that is done
+    trace: list[tuple[float, float]] = field(default_factory=list)  # CPU seconds of the thread, SSE
+
+    def offer(self, labels: IntArray, sse: float) -> None:
+        if sse < self.sse:
+            self.labels, self.sse = labels.copy(), sse
+        self.trace.append((time.thread_time(), self.sse))
+
+
+class Pools:
+    """Records with their near records, ready to be searched for cells of k to 2k - 1."""
+
+    def __init__(self, X: FloatArray, k: int) -> None:
+        self.k = k
+        self.X = np.ascontiguousarray(X - X.mean(axis=0))
+        self.total = float((self.X**2).sum())
+        self.swept_cells = min(max(1_200 // (2 * k - 1), 2), _SWEPT_CELLS)
+        # Large cells make large pools: fewer of them at a time.
+        self.fewest, self.most = (3, 5) if k < 50 else (2, min(4, self.swept_cells))
+        self.searchable = len(X) >= 2 * k and 2 * (2 * k - 1) <= _LARGEST_POOL
+        # Records that are near each other lie near each other in memory: many searches spend their time fetching.
+        self.order = split_order(self.X) if len(X) > _ALL_PAIRS_UP_TO else np.arange(len(X))
+        self.X = np.ascontiguousarray(self.X[self.order])
+        if self.searchable:
+            self.near = near_records(self.X, k)
+
+    def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
+        """Improve a partition; `found` holds the best so far at any time."""
+        from microagg.partition._kernels.pools import cells_of, room_for_pools
+
+        if not self.searchable:
+            return
+        cells = cells_of(start.copy(), self.k)
+        pool = room_for_pools(max(self.swept_cells, self.most), self.k, self.X.shape[1])
+        self._sweep(cells, pool, effort.sweeps, chance, halt, found)
+        steps = annealing_steps(effort, len(self.X), self.k)
+        self._anneal(cells, pool, steps, effort.hottest, chance, halt, found)
+
+    def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
+        from microagg.partition._kernels.pools import one_of_each_cell, sweep
+
+        portion = self._steps_per_portion()
+        for _ in range(sweeps):
+            seeds = one_of_each_cell(cells, chance)
+            gain = 0.0
+            for first in range(0, len(seeds), portion):
+                if halt.now():
+                    break
+                some = seeds[first : first + portion]
+                gain += sweep(self.X, self.near, cells, pool, self.k, some, self.swept_cells, chance)
+            _, sse = self._distances(cells)
+            found.offer(cells.label, sse)
+            if gain <= _ENOUGH_GAIN * sse or halt.now():
+                break
+
+    def _anneal(
+        self, cells: Any, pool: Any, steps: int, hottest: float, chance: IntArray, halt: Halt, found: Found
+    ) -> None:
+        from microagg.partition._kernels.pools import anneal
+
+        done = 0
+        portion = max(1, min(max(self._steps_per_portion(), len(self.X) // 20), steps // 50))
+        distances, sse = self._distances(cells)
+        while done < steps and sse > 0.0 and not halt.now():
+            now = min(portion, steps - done)
+            warmth = hottest * max(0.0, 1.0 - done / steps / _COLD_FROM) ** 2
+            weights = np.cumsum(distances)
+            anneal(self.X, self.near, cells, pool, self.k, now, self.fewest, self.most, warmth, weights, chance)
+            done += now
+            distances, sse = self._distances(cells)
+            found.offer(cells.label, sse)
+            found.share = done / steps
+
+    def _steps_per_portion(self) -> int:
+        return max(1, int(_STEPS_PER_PORTION / self.k**1.5))
+
+    def _distances(self, cells: Any) -> tuple[FloatArray, float]:
+        """Each record's distance to the centroid of its cell, and the SSE."""
+        from microagg.partition._kernels.pools import distances_to_centroids
+
+        distances = np.empty(len(self.X))
+        sse = distances_to_centroids(self.X, cells.label, len(cells.size), distances)
+        return distances, float(sse)
+
+
+def split_order(X: FloatArray) -> IntArray:
+    """The records in the order of a median split."""
+    from microagg.partition._kernels.chance import chance_from
+    from microagg.partition._kernels.split import split_records
+
+    order = np.arange(len(X))
+    split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0)
+    return order
+
+
+def near_records(X: FloatArray, k: int) -> npt.NDArray[np.int32]:
+    """Near records of each record, nearest first: exactly where records are few, nearly where they are many."""
+    from microagg.partition._kernels.chance import chance_from
+    from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
+    from microagg.partition._kernels.split import split_records
+
+    n_records = len(X)
+    few = n_records <= _ALL_PAIRS_UP_TO
+    wanted = min(max(32 if few else 16, min(2 * k, 128)), n_records - 1)
+    nearest = np.full((n_records, wanted), NOBODY, dtype=np.int32)
+    columns = np.ascontiguousarray(X.T)
+    if few:
+        nearest_of_all(columns, nearest)
+        return nearest
+    near = np.full((n_records, wanted), np.inf)
+    for turn in range(_SPLITS):
+        # A fixed chance: the near records belong to the table, not to a run.
+        order = np.arange(n_records)
+        starts = split_records(columns, order, 3 * wanted, chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0)
+        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearest, near)
+    return nearest
+
+
+def searched(
+    pools: Pools,
+    starts: Sequence[IntArray],
+    effort: Effort,
+    chances: Sequence[IntArray],
+    halt: Halt,
+    *,
+    tell: Callable[[float, float], None] | None = None,
+) -> list[Found]:
+    """Search from each start, on as many cores as there are runs; an interrupt ends all and keeps what they found."""
+    found = [Found(start[pools.order], _sse(pools.X, start[pools.order])) for start in starts]
+    with ThreadPoolExecutor(max_workers=max(1, min(len(found), os.cpu_count() or 1))) as workers:
+        pending = {
+            workers.submit(pools.search, one.labels, effort, chance, halt, one)
+            for one, chance in zip(found, chances, strict=True)
+        }
+        futures = list(pending)
+        while pending:
+            try:
+                _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                (tell or _tell)(float(np.mean([one.share for one in found])), _loss(pools, found))
+            except KeyboardInterrupt:
+                halt.interrupted.set()
+    for future in futures:
+        future.result()
+    for one in found:
+        inside, one.labels = one.labels, np.empty_like(one.labels)
+        one.labels[pools.order] = inside
+    return found
+
+
+def _sse(X: FloatArray, labels: IntArray) -> float:
+    from microagg.partition._kernels.pools import distances_to_centroids
+
+    return float(distances_to_centroids(X, labels, int(labels.max()) + 1, np.empty(len(X))))
+
+
+def _loss(pools: Pools, found: Sequence[Found]) -> float:
+    return 100.0 * min(one.sse for one in found) / pools.total if pools.total > 0 else 0.0
+
+
+def _tell(share: float, loss: float) -> None:
+    report(f"searching cells: loses {loss:.3f} %", share)
