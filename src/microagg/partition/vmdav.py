@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._validation import Constraint, Integer, Real
+from microagg.partition._mdav_roads import near_one
 from microagg.partition.base import Partitioner, within_cell_sse
 
 __all__ = ["VMDAV"]
@@ -98,6 +99,7 @@ class VMDAV(Partitioner):
 def _vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
     from microagg.partition._kernels.vmdav import form_variable_cells, join_nearest
 
+    X = near_one(X)
     n_records, dimension = X.shape
     from_centre = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
     outside_in = np.argsort(-from_centre, kind="stable")
