@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._validation import Constraint, Integer, Real
+from microagg.partition._mdav_roads import near_one
 from microagg.partition.base import Partitioner, within_cell_sse
 
 __all__ = ["VMDAV"]
@@ -99,6 +100,7 @@ def _vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.i
     from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
     from microagg.partition._kernels.vmdav import form_variable_cells, join_nearest
 
+    X = near_one(X)
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
     total, low = np.zeros(dimension), np.zeros(dimension)
