@@ -29,10 +29,10 @@ IntArray = npt.NDArray[np.int64]
 _GAP = 1e-5  # the bound is done when it is this close to the relaxation, relatively
 _TOLERANCE = 1e-10  # relative to the mean SSE of a cell; a reduced cost above minus this counts as none
 _NODES = 50_000_000  # of the search for cells around the records of one portion
-_TRIED = (10, 16)  # candidates per star in the quick rounds that come before exact ones
+_EXACT_FROM = 0.6  # share of the time after which rounds are exact, so that some bound is proved
 _CANDIDATES = 2_000  # per star, in exact rounds
 _KEPT = 4  # new cells around each record and round
-_COLUMNS_PER_RECORD = 12  # above, cells that cost far more than they earn are forgotten
+_COLUMNS_PER_RECORD = 15  # above, cells that cost far more than they earn are forgotten
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ class _ColumnGeneration:
 
     def run(self) -> tuple[float | None, bool]:
         """The bound in percent, or None, and whether it is the best there is."""
-        stage = 0
+        tried = (2 * self.k + 4, 4 * self.k + 4)  # candidates per star, in quick rounds before the exact ones
+        stage, last = 0, np.inf
         while self._seconds_left() > 0:
             solved = self._solve()
             if solved is None:
@@ -130,10 +131,15 @@ class _ColumnGeneration:
             if not boxed and self.bound is not None and value - self.bound <= _GAP * value:
                 return self.bound, True
             self._forget(prices)
-            exact = stage == len(_TRIED)
-            found = self._look(prices, None if exact else _TRIED[stage])
+            if self._share() > _EXACT_FROM:
+                stage = len(tried)
+            exact = stage == len(tried)
+            found = self._look(prices, None if exact else tried[stage])
             self._add(found, prices)
-            if len(found) <= len(self.X) // 10:
+            settled = len(found) <= len(self.X) // 10 or last - value <= _GAP * value
+            last = value
+            if settled:
+                last = np.inf
                 if boxed:
                     self.width = np.where(self._at_border(prices), 2.0 * self.width, self.width)
                     self.centre, self.most = prices, 0.3 * self.most
@@ -219,7 +225,7 @@ class _ColumnGeneration:
             return
         costs = sse_of_cells(self.X, found)
         gains = np.array([prices[list(cell)].sum() for cell in found]) - costs
-        taken = np.argsort(-gains, kind="stable")[: 2 * len(self.X)]
+        taken = np.argsort(-gains, kind="stable")[: len(self.X)]
         new = [found[i] for i in taken]
         self.known.update(new)
         self.cells = [*self.cells, *new]

@@ -74,7 +74,7 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(sweeps=6, steps=18.0, shrink=1.0, least=2.5, hottest=0.05),
+    "fast": Effort(sweeps=6, steps=14.0, shrink=1.0, least=2.5, hottest=0.05),
     "default": Effort(sweeps=6, steps=240.0, shrink=0.7, least=10.0),
     "best": Effort(sweeps=6, steps=240.0, shrink=0.85, least=4.8, longer=9.0, several=True),
 }
