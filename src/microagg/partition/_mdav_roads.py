@@ -151,7 +151,7 @@ class _Peeling:
         self.rows = remaining_rows(rows)
 
     def _scanning_is_cheaper(self, seen: IntArray, n_rows: int) -> bool:
-        """Compare nanoseconds per cell, as fitted on one machine: points and families seen against rows to scan."""
+        """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan."""
         points, families, cells = (float(count) for count in seen)
         search = points * (0.8 + 0.17 * self.dimension) + families * (20.0 + 10.0 * self.dimension)
         scan = n_rows * (0.3 + 0.1 * self.dimension) * max(cells, 1.0)
