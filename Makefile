@@ -45,6 +45,7 @@ lint: $(VENV)/.lint  ## style, formatting and types
 bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
 	$(BIN)/python benchmarks/partitions.py
+	$(BIN)/python benchmarks/near_optimal.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

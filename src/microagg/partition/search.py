@@ -75,8 +75,8 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=6, steps=14.0, shrink=1.0, least=2.5, hottest=0.05),
-    "default": Effort(sweeps=6, steps=240.0, shrink=0.7, least=10.0),
-    "best": Effort(sweeps=6, steps=240.0, shrink=0.85, least=4.8, longer=9.0, several=True),
+    "default": Effort(sweeps=6, steps=240.0, shrink=0.85, least=10.0),
+    "best": Effort(sweeps=6, steps=240.0, shrink=0.9, least=4.0, longer=11.0, several=True),
 }
 
 
@@ -93,7 +93,7 @@ def annealing_steps(effort: Effort, n_records: int, k: int) -> int:
     >>> annealing_steps(EFFORTS["default"], 1_000, 3)
     240000
     >>> annealing_steps(EFFORTS["default"], 100_000, 10)
-    209046
+    209053
     """
     per_record = max(effort.steps / max(1.0, n_records / 1_000) ** effort.shrink, effort.least)
     share = effort.longer / number_of_runs(effort, n_records, k)
