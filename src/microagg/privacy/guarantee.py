@@ -53,12 +53,19 @@ class Guarantee:
 
 
 def k_anonymity(
-    k: int, attributes: Sequence[str], *, order_kept: bool = False, one_of_several: bool = False, medoids: bool = False
+    k: int,
+    attributes: Sequence[str],
+    *,
+    order_kept: bool = False,
+    one_of_several: bool = False,
+    medoids: bool = False,
+    guided_by: Sequence[str] = (),
 ) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
 
     With `one_of_several` the attributes are one of several blocks, each with cells of its own; with `medoids` cells
-    publish values of one of their own records.
+    publish values of one of their own records; `guided_by` names attributes published as they are that helped to form
+    the cells.
 
     References
     ----------
@@ -83,6 +90,11 @@ def k_anonymity(
         ),
         not_promised=(
             "confidential values: if all records of a cell share one, it is known of all of them",
+            *(
+                (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
+                if guided_by
+                else ()
+            ),
             "attributes declared confidential or non_confidential are published as they are; "
             "one that is known to outsiders can single out a record",
             "who is in the table at all",

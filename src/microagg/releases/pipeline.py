@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from microagg.errors import InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, k_anonymity
 from microagg.releases.catalogue import method_named
+from microagg.releases.guidance import guided, told
+from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, groups_of_block, prepare
 from microagg.releases.recipe import Recipe, RowOrder
@@ -133,6 +135,7 @@ class _Protected:
     information_loss: float
     remarks: tuple[str, ...]
     n_coordinates: int
+    guided: tuple[Mapping[str, Any], ...] = ()
 
 
 def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
@@ -152,19 +155,25 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
     arrays: dict[str, pa.Array] = {}
     blocks: list[Block] = []
     remarks: list[str] = []
+    guides = list(prepared.guides.values())
+    guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        labels = _partition(matrix, groups.labels, recipe)
+        guidance = guided(matrix, attributes, guides, recipe)
+        labels = _partition(guidance.matrix, groups.labels, recipe)
         measured = [prepared.measured[name] for name in attributes]
         arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
-        remarks += said
+        guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
+        remarks += [*said, *guidance_told.remarks]
+        guided_by += [guidance_told.facts] if guidance_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
+    n_coordinates = sum(space.shape[1] for space in spaces.values())
+    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), n_coordinates, tuple(guided_by))
 
 
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray:
@@ -215,6 +224,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
             order_kept=recipe.output.order is RowOrder.KEPT,
             one_of_several=len(blocks) > 1,
             medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in block.attributes),
+            guided_by=shaping_attributes(recipe),
         )
         for block in blocks
     )
@@ -243,6 +253,7 @@ def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
             "standardize": str(recipe.space.standardize),
             "weights": {name: schema[name].weight for name in schema.quasi_identifiers},
             "n_coordinates": protected.n_coordinates,
+            **({"guided": list(protected.guided)} if protected.guided else {}),
         },
         {
             "stage": "partition",

@@ -1,0 +1,182 @@
+"""Releases whose cells were formed with the help of attributes that are published as they are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microagg
+from declarations import nominal, numeric
+from microagg import Recipe
+from microagg.errors import RecipeError, TableError
+
+KEPT = {"output": {"order": "kept"}}
+SALARY = {"role": "confidential", "kind": "numeric"}
+ILLNESS = {"role": "confidential", "kind": "nominal"}
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(2, 300))
+    salary = 1000.0 + 100.0 * np.sin(5.0 * x) + rng.normal(size=300)
+    illness = np.where(y + rng.normal(size=300) > 0, "flu", "gout")
+    return pa.table({"x": x, "y": y, "job": rng.choice(["a", "b"], 300), "salary": salary, "illness": illness})
+
+
+def declared(**space):
+    return Recipe(
+        k=5,
+        space=space,
+        **KEPT,
+        attributes={"x": numeric(), "y": numeric(), "job": nominal(), "salary": SALARY, "illness": ILLNESS},
+    )
+
+
+def space_stage(made):
+    return next(stage for stage in made.manifest.stages if stage["stage"] == "space")
+
+
+def test_cells_keep_what_depends_on_them_and_the_statement_tells_the_price(people):
+    plain = microagg.release(people, declared(dependence={"lambda": 0.0}))
+    made = microagg.release(people, declared(dependence={"lambda": 0.6}))
+    before, after = (space_stage(one)["guided"][0] for one in (plain, made))
+    assert after["D_Y"] < before["D_Y"]
+    assert after["D_X"] > before["D_X"]
+    assert after["D"] == pytest.approx(0.4 * after["D_X"] + 0.6 * after["D_Y"])
+    assert after["attributes"] == ["salary", "illness"]
+    said = " ".join(str(made.statement).split())
+    assert "cells were formed with the help of confidential attributes (dependence, lambda = 0.6)" in said
+    assert "label diversity of 60 cells" in said
+    assert "diversity of salary, illness within cells" in said
+    assert "with the help of" not in str(plain.statement)
+    assert made.information_loss > plain.information_loss
+    assert made.table["salary"].equals(people["salary"])
+    json.dumps(after, allow_nan=False)
+
+
+def test_lambda_0_is_the_plain_release(people):
+    plain = microagg.release(people, declared())
+    zero = microagg.release(people, declared(dependence={"lambda": 0}))
+    assert zero.table.equals(plain.table)
+    assert zero.information_loss == plain.information_loss
+
+
+def test_lambda_1_sees_nothing_but_the_confidential_attributes(people):
+    made = microagg.release(people, declared(dependence={"lambda": 1.0, "attributes": ["salary"]}))
+    salary = people["salary"].to_numpy()
+    expected = microagg.MDAV(k=5).fit((salary - salary.mean())[:, None] / salary.std()).labels_
+    np.testing.assert_array_equal(made.partition, expected)
+    assert json.loads(made.manifest.as_json())["stages"][1]["guided"][0]["beta"] is None
+
+
+@pytest.mark.parametrize("method", ["vmdav", "pcp", "zscores", "insensitive_mdav"])
+def test_it_works_with_other_partitioners(people, method):
+    bounds = {"bounds": [-10_000, 10_000]}
+    attributes = {"x": numeric(**bounds), "y": numeric(**bounds), "salary": SALARY | bounds}
+    recipe = Recipe(
+        k=5,
+        method=method,
+        **KEPT,
+        attributes=attributes,
+        space={"standardize": "bounds", "dependence": {"lambda": 0.5}},
+    )
+    table = people.select(["x", "y", "salary"])
+    guided = microagg.release(table, recipe)
+    plain = microagg.release(table, recipe.changed({"space.dependence": None}))
+    assert not np.array_equal(guided.partition, plain.partition)
+
+
+def test_each_block_is_guided_by_all_of_them_with_a_common_lambda(people):
+    recipe = declared(dependence={"lambda": 0.5}).changed({"blocks": {"form": "contiguous", "size": 2}})
+    made = microagg.release(people, recipe)
+    facts = space_stage(made)["guided"]
+    assert [fact["beta"] for fact in facts] == [1.0, pytest.approx(np.sqrt(0.5))]
+    assert "(cells of x, y)" in " ".join(str(made.statement).split())
+
+
+def test_weights_standardisation_and_strata_still_count(people):
+    made = microagg.release(
+        people, declared(dependence={"lambda": 0.5}).changed({"strata": {"by": ["job"]}, "space.standardize": "minmax"})
+    )
+    jobs = np.array(people["job"].to_pylist())
+    assert all(len(set(jobs[made.partition == cell])) == 1 for cell in range(made.n_cells))
+
+
+def test_missing_confidential_values_follow_the_policy(people):
+    salary = people["salary"].to_pylist()
+    salary[3:7] = [None] * 4
+    table = people.set_column(3, "salary", pa.array(salary))
+    recipe = declared(dependence={"lambda": 0.5})
+    with pytest.raises(TableError, match=r"help to form the cells have missing values: 'salary' \(4\)"):
+        microagg.release(table, recipe)
+    for policy, said in (("impute", "are published as missing"), ("own_cell", "with the help of")):
+        made = microagg.release(table, recipe.changed({"missing.policy": policy}))
+        assert made.table["salary"].null_count == 4
+        assert said in " ".join(str(made.statement).split())
+    left = microagg.release(table, recipe.changed({"missing.policy": "suppress"}))
+    assert left.table.num_rows == 296
+    assert (
+        "4 records with a missing quasi-identifier or without column 'salary' were left out" in left.statement.remarks
+    )
+
+
+def test_numbers_kept_as_the_text_of_a_file_still_guide(people):
+    text = pa.array([f"{value:.2f}" for value in people["salary"].to_pylist()])
+    recipe = declared(dependence={"lambda": 0.5, "attributes": ["salary"]})
+    made = microagg.release(people.set_column(3, "salary", text), recipe)
+    assert made.table["salary"].combine_chunks().equals(text)
+    words = pa.array(["much"] * 2 + ["1"] * 298)
+    with pytest.raises(TableError, match=r"'salary' is declared numeric but holds text: 2 of 300"):
+        microagg.release(people.set_column(3, "salary", words), recipe)
+
+
+@pytest.mark.parametrize(
+    ("dependence", "said"),
+    [
+        ({}, "space.dependence.lambda: this key is required"),
+        ({"lambda": 1.5}, "space.dependence.lambda: input should be less than or equal to 1"),
+        ({"lambda": -0.1}, "space.dependence.lambda: input should be greater than or equal to 0"),
+        ({"lambda": float("nan")}, "space.dependence.lambda: "),
+        ({"lambda": "0.2"}, "space.dependence.lambda: "),
+        ({"lamda": 0.2, "lambda": 0.2}, "space.dependence.lamda: unknown key. Did you mean 'lambda'?"),
+        ({"lambda": 0.2, "attributes": ["salry"]}, "'salry', which is not declared. Did you mean 'salary'?"),
+        ({"lambda": 0.2, "attributes": ["x"]}, "names 'x', which is quasi_identifier"),
+        ({"lambda": 0.2, "attributes": ["salary", "salary"]}, "named twice"),
+        ({"lambda": 0.2, "attributes": []}, "space.dependence.attributes: "),
+        (
+            {"lambda": 0.2, "attributes": ["bare"]},
+            'has no kind. Add: [attributes.bare] role = "non_confidential", kind = "..."',
+        ),
+    ],
+)
+def test_a_wrong_table_is_explained(dependence, said):
+    attributes = {"x": numeric(), "salary": SALARY, "bare": "non_confidential"}
+    with pytest.raises(RecipeError) as caught:
+        Recipe(k=2, attributes=attributes, space={"dependence": dependence})
+    assert said in str(caught.value)
+
+
+def test_what_cannot_be_guided_is_refused():
+    for attributes, said in (
+        ({"x": numeric(), "salary": "confidential"}, 'Add: [attributes.salary] role = "confidential", kind'),
+        ({"x": numeric()}, "no attribute has role = 'confidential'"),
+    ):
+        with pytest.raises(RecipeError) as caught:
+            Recipe(k=2, attributes=attributes, space={"dependence": {"lambda": 0.2}})
+        assert said in str(caught.value)
+    for method in ("individual_ranking", "optimal_univariate", "mic1d"):
+        with pytest.raises(RecipeError, match="does not form cells of records from several attributes"):
+            Recipe(k=2, method=method, attributes={"x": numeric(), "s": SALARY}, space={"dependence": {"lambda": 0.2}})
+
+
+def test_the_recipe_round_trips_and_can_be_changed_inside():
+    recipe = declared(dependence={"lambda": 0.2})
+    assert Recipe.loads(recipe.dumps()) == recipe
+    assert Recipe(**recipe.as_dict()) == recipe
+    assert "lambda = 0.2" in recipe.dumps()
+    assert recipe.changed({"space.dependence.lambda": 0.7}).space.dependence.lambda_ == 0.7
+    assert declared().changed({"space.dependence.lambda": 0.7}).space.dependence.lambda_ == 0.7
