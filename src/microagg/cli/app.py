@@ -10,6 +10,7 @@ from microagg._version import __version__
 from microagg.cli.check import check
 from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
+from microagg.cli.evaluate import evaluate
 from microagg.cli.init import init
 from microagg.cli.methods import methods
 from microagg.cli.release import release
@@ -42,7 +43,7 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, methods, datasets, demo):
+for command in (init, release, check, evaluate, methods, datasets, demo):
     app.command()(command)
 
 
