@@ -284,3 +284,4 @@ def test_a_tradeoff_is_tabled_and_plotted_or_says_what_is_missing(folder, monkey
     assert "exists" in run(*arguments, "-o", "traded", code=2).stderr
     run(*arguments, "-o", "traded", "--overwrite")
     assert "start:stop:step" in run("tradeoff", "data.csv", "-r", "kinds.toml", "--lambda", "x", code=2).stderr
+    assert "either --lambda" in run("tradeoff", "data.csv", "-r", "kinds.toml", code=2).stderr

@@ -180,3 +180,119 @@ def test_the_recipe_round_trips_and_can_be_changed_inside():
     assert "lambda = 0.2" in recipe.dumps()
     assert recipe.changed({"space.dependence.lambda": 0.7}).space.dependence.lambda_ == 0.7
     assert declared().changed({"space.dependence.lambda": 0.7}).space.dependence.lambda_ == 0.7
+
+
+def facts_of(made):
+    return space_stage(made)["guided"][0]
+
+
+def test_a_discriminant_makes_purer_cells_and_says_so(people):
+    plain = microagg.release(people, declared(discriminant={"target": "illness", "alpha": 1}))
+    made = microagg.release(people, declared(discriminant={"target": "illness", "alpha": 8.0}))
+    assert facts_of(made)["diversity"]["purity"] > facts_of(plain)["diversity"]["purity"]
+    assert facts_of(made)["n_directions"] == 1
+    said = " ".join(str(made.statement).split())
+    assert "with the help of confidential attributes (discriminant, alpha = 8" in said
+    assert "formed without column 'illness'" in " ".join(str(plain.statement).split())
+    assert plain.table.equals(microagg.release(people, declared()).table)
+
+
+def test_alpha_auto_looks_only_at_the_data_that_is_released_and_prefers_the_plain_space(people):
+    made = microagg.release(people, declared(discriminant={"target": "illness"}))
+    facts = facts_of(made)
+    assert len(facts["scores"]) == len(facts["tried"])
+    assert facts["alpha"] in facts["tried"]
+    assert "chosen by cross-validation among 1, 2, 4, 8, 16" in " ".join(str(made.statement).split())
+    again = microagg.release(people, declared(discriminant={"target": "illness"}))
+    assert facts_of(again)["alpha"] == facts["alpha"]
+    rng = np.random.default_rng(0)
+    noise = people.set_column(4, "illness", pa.array(rng.choice(["flu", "gout"], 300)))
+    assert facts_of(microagg.release(noise, declared(discriminant={"target": "illness"})))["alpha"] == 1.0
+    with pytest.raises(TableError, match="k = 299 needs at least 374 records to try on; the table has 300"):
+        microagg.release(people, declared(discriminant={"target": "illness"}).changed({"k": 299}))
+
+
+def test_alpha_auto_takes_a_stretch_that_pays():
+    """One direction of twelve decides; the others are noise that plain cells must share their room with."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 12))
+    label = np.where(X[:, 0] > 0, "yes", "no")
+    table = pa.table({f"x{j}": X[:, j] for j in range(12)} | {"label": label})
+    attributes = {f"x{j}": numeric() for j in range(12)} | {"label": ILLNESS}
+    recipe = Recipe(k=30, attributes=attributes, space={"discriminant": {"target": "label", "alpha": "auto"}})
+    facts = facts_of(microagg.release(table, recipe))
+    assert facts["alpha"] > 1
+    assert max(facts["scores"]) > facts["scores"][0] + 0.02
+
+
+def test_predictions_make_purer_cells_than_the_plain_space(people):
+    x, y = people["x"].to_numpy(), people["y"].to_numpy()
+    bent = people.set_column(4, "illness", pa.array(np.where(x * y > 0, "flu", "gout")))
+    plain = microagg.release(bent, declared(dependence={"lambda": 0, "attributes": ["illness"]}))
+    made = microagg.release(bent, declared(prediction={"target": "illness", "weight": 4}))
+    assert facts_of(made)["diversity"]["purity"] > facts_of(plain)["diversity"]["purity"] + 0.02
+    said = " ".join(str(made.statement).split())
+    assert "predictions by gradient boosting, each record's from 4 of 5 folds without it, weight = 4" in said
+    several = microagg.release(people, declared(prediction={"target": ["illness", "salary"]}))
+    assert facts_of(several)["attributes"] == ["illness", "salary"]
+
+
+def test_unknown_labels_need_a_policy_and_are_never_made_up(people):
+    illness = people["illness"].to_pylist()
+    illness[:9] = [None] * 9
+    table = people.set_column(4, "illness", pa.array(illness))
+    recipe = declared(discriminant={"target": "illness", "alpha": 4})
+    with pytest.raises(TableError, match=r"'illness' \(9\)"):
+        microagg.release(table, recipe)
+    made = [microagg.release(table, recipe.changed({"missing.policy": policy})) for policy in ("impute", "own_cell")]
+    np.testing.assert_array_equal(made[0].partition, made[1].partition)
+    assert made[0].table["illness"].null_count == 9
+
+
+def test_a_target_with_one_value_cannot_guide(people):
+    table = people.set_column(4, "illness", pa.array(["flu"] * 300))
+    for space in ({"discriminant": {"target": "illness", "alpha": 2}}, {"prediction": {"target": "illness"}}):
+        with pytest.raises(TableError, match="target 'illness' has 1 different values"):
+            microagg.release(table, declared(**space))
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({"discriminant": {}}, "space.discriminant.target: this key is required"),
+        ({"discriminant": {"target": "s", "alpha": 0.5}}, 'alpha: must be a number of at least 1, or "auto". Got 0.5'),
+        ({"discriminant": {"target": "s", "alpha": "best"}}, "or \"auto\". Got 'best' instead"),
+        ({"discriminant": {"target": "x"}}, "space.discriminant.target names 'x', which is quasi_identifier"),
+        ({"prediction": {"target": []}}, "space.prediction.target: "),
+        ({"prediction": {"target": "s", "weight": 0}}, "space.prediction.weight: input should be greater than 0"),
+        ({"prediction": {"target": "t"}}, "space.prediction.target names 't', which is not declared"),
+        ({"prediction": {"target": ["s", "s"]}}, "space.prediction.target: an attribute is named twice"),
+        (
+            {"prediction": {"target": "s"}, "dependence": {"lambda": 0.1}},
+            "the space is guided in one way: keep one of dependence, prediction",
+        ),
+    ],
+)
+def test_wrong_discriminants_and_predictions_are_explained(space, said):
+    with pytest.raises(RecipeError) as caught:
+        Recipe(k=2, attributes={"x": numeric(), "s": SALARY}, space=space)
+    assert said in str(caught.value)
+
+
+def test_an_insensitive_method_is_not_guided_by_a_model():
+    with pytest.raises(RecipeError, match="needs a space that does not depend on the data"):
+        Recipe(
+            k=2,
+            method="insensitive_mdav",
+            attributes={"x": numeric(bounds=[0, 1]), "s": SALARY},
+            space={"standardize": "bounds", "prediction": {"target": "s"}},
+        )
+
+
+@pytest.mark.parametrize(
+    "space", [{"discriminant": {"target": "salary", "alpha": 3}}, {"prediction": {"target": "salary"}}]
+)
+def test_guided_recipes_round_trip(space):
+    recipe = declared(**space)
+    assert Recipe.loads(recipe.dumps()) == recipe
+    assert Recipe(**recipe.as_dict()) == recipe

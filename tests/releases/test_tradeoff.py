@@ -48,6 +48,14 @@ def test_dependence_is_bought_with_loss_and_diversity(table):
     assert float(lines[2].split(",")[2]) == column["D_X"][1]
 
 
+def test_alpha_is_varied_too(table):
+    recipe = RECIPE.changed({"space.discriminant": {"target": "pay", "alpha": 2}})
+    found = tradeoff(table, recipe, "alpha", (1.0, 8.0))
+    assert found.rows[0]["D_X"] < found.rows[1]["D_X"]
+    with pytest.raises(RecipeError, match=r"space\.discriminant\.target: this key is required"):
+        tradeoff(table, RECIPE, "alpha", (1.0,))
+
+
 def test_records_left_out_leave_gaps_not_nonsense(table):
     x = table["x"].to_pylist()
     x[0] = None
@@ -61,7 +69,7 @@ def test_records_left_out_leave_gaps_not_nonsense(table):
 def test_bad_values_and_parameters_are_refused(table):
     with pytest.raises(RecipeError, match="lambda: input should be less than or equal to 1"):
         tradeoff(table, RECIPE, "lambda", (2.0,))
-    with pytest.raises(ParameterError, match="parameter must be one of lambda"):
+    with pytest.raises(ParameterError, match="parameter must be one of lambda, alpha"):
         tradeoff(table, RECIPE, "k", (2.0,))
 
 

@@ -16,7 +16,10 @@ __all__ = ["tradeoff"]
 def tradeoff(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe.")],
-    lambda_: Annotated[str, typer.Option("--lambda", help="Values of space.dependence.lambda: 0:1:0.1, or 0,0.2,0.5.")],
+    lambda_: Annotated[
+        str | None, typer.Option("--lambda", help="Values of space.dependence.lambda: 0:1:0.1, or 0,0.2,0.5.")
+    ] = None,
+    alpha: Annotated[str | None, typer.Option(help="Values of space.discriminant.alpha: 1,2,4,8.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for the table (CSV, JSON) and the plot.")
     ] = None,
@@ -26,6 +29,7 @@ def tradeoff(
     """Make a release for each value, measure it, and show loss against dependence, diversity and linkage."""
     import json
 
+    from microagg.errors import InputError
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import refuse_existing, whole_or_nothing
     from microagg.releases.tradeoff import FILES, grid
@@ -34,9 +38,12 @@ def tradeoff(
 
     if output is not None:
         refuse_existing(output, overwrite, FILES)
+    if (lambda_ is None) is (alpha is None):
+        raise InputError("say what to vary: either --lambda 0:1:0.1 or --alpha 1,2,4,8")
+    parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
     chosen = Recipe.load(recipe)
     with shows_progress():
-        found = vary(read_for(data, chosen), chosen, "lambda", grid(lambda_))
+        found = vary(read_for(data, chosen), chosen, parameter, values)
     if as_json:
         print_json(json.loads(found.as_json()))
     else:

@@ -8,6 +8,7 @@ from microagg.errors import did_you_mean
 from microagg.releases.catalogue import method_named
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.schema import toml_key
+from microagg.space.standardize import Standardize
 
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
@@ -17,24 +18,33 @@ __all__ = ["check_guides", "guiding_attributes", "shaping_attributes"]
 
 def guiding_attributes(recipe: Recipe) -> tuple[str, ...]:
     """Names of the attributes that help to form the cells without being replaced by them."""
-    dependence = recipe.space.dependence
-    if dependence is None:
+    space = recipe.space
+    if space.discriminant is not None:
+        return (space.discriminant.target,)
+    if space.prediction is not None:
+        return space.prediction.target
+    if space.dependence is None:
         return ()
-    if dependence.attributes is not None:
-        return dependence.attributes
+    if space.dependence.attributes is not None:
+        return space.dependence.attributes
     confidential = recipe.schema.of_role(Role.CONFIDENTIAL)
     return tuple(name for name in confidential if recipe.attributes[name].kind is not None)
 
 
 def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
     """Those of :func:`guiding_attributes` that the cells depend on: with lambda = 0 they are only reported on."""
-    dependence = recipe.space.dependence
-    return () if dependence is not None and dependence.lambda_ == 0 else guiding_attributes(recipe)
+    dependence, discriminant = recipe.space.dependence, recipe.space.discriminant
+    idle = (dependence is not None and dependence.lambda_ == 0) or (
+        discriminant is not None and discriminant.alpha == 1.0
+    )
+    return () if idle else guiding_attributes(recipe)
 
 
 def check_guides(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe, if its space cannot be guided as it asks."""
-    if recipe.space.dependence is None:
+    keys = {"dependence": "attributes", "discriminant": "target", "prediction": "target"}
+    form = next((form for form in keys if getattr(recipe.space, form) is not None), None)
+    if form is None:
         return
     names = guiding_attributes(recipe)
     if not names:
@@ -43,14 +53,16 @@ def check_guides(recipe: Recipe) -> None:
             raise ValueError("space.dependence: no attribute has role = 'confidential'; there is nothing to depend on")
         raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
     for name in names:
-        _check_guide(recipe, name, "space.dependence.attributes")
+        _check_guide(recipe, name, f"space.{form}.{keys[form]}")
     if len(set(names)) < len(names):
-        raise ValueError("space.dependence.attributes: an attribute is named twice")
+        raise ValueError(f"space.{form}.{keys[form]}: an attribute is named twice")
     method = method_named(recipe.method)
     if method.partitioner_class.labels != "records" or method.partitioner_class.max_attributes is not None:
         raise ValueError(
-            f"space.dependence: {method.name} does not form cells of records from several attributes. 'mdav' does"
+            f"space.{form}: {method.name} does not form cells of records from several attributes. 'mdav' does"
         )
+    if form != "dependence" and len(method.standardize) < len(Standardize):
+        raise ValueError(f"space.{form}: {method.name} needs a space that does not depend on the data. 'mdav' does not")
 
 
 def _check_guide(recipe: Recipe, name: str, key: str) -> None:

@@ -161,7 +161,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        guidance = guided(matrix, attributes, guides, recipe)
+        guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe))
         labels = _partition(guidance.matrix, groups.labels, recipe)
         measured = [prepared.measured[name] for name in attributes]
         arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
@@ -194,6 +194,11 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe) -> IntArray
         n_cells += int(within.max()) + 1
     report("forming cells", 1.0)
     return cells_in_order(labels)
+
+
+def _ungrouped(matrix: FloatArray, recipe: Recipe) -> IntArray:
+    """Cells of records that may all share one."""
+    return _partition(matrix, np.zeros(len(matrix), dtype=np.int64), recipe)
 
 
 def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:

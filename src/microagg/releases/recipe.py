@@ -68,11 +68,47 @@ class DependenceChoice(_Table):
     attributes: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
 
+class DiscriminantChoice(_Table):
+    """``[space.discriminant]``: a space stretched by `alpha` along the directions that tell the target apart."""
+
+    target: str
+    alpha: float | str = "auto"
+
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _number_or_auto(cls, value: Any) -> Any:
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value != "auto" and not (is_number and 1 <= float(value) < float("inf")):
+            raise ValueError(f'must be a number of at least 1, or "auto". Got {value!r} instead')
+        return value if value == "auto" else float(value)
+
+
+class PredictionChoice(_Table):
+    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest."""
+
+    target: Annotated[tuple[str, ...], Field(min_length=1)]
+    weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] = 1.0
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
 class SpaceChoice(_Table):
-    """``[space]``: the distance."""
+    """``[space]``: the distance, and what guides it."""
 
     standardize: Standardize = Standardize.ZSCORE
     dependence: DependenceChoice | None = None
+    discriminant: DiscriminantChoice | None = None
+    prediction: PredictionChoice | None = None
+
+    @model_validator(mode="after")
+    def _one_guide(self) -> Self:
+        chosen = [name for name in ("dependence", "discriminant", "prediction") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"the space is guided in one way: keep one of {', '.join(chosen)}")
+        return self
 
 
 class AggregateChoice(_Table):

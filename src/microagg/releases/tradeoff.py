@@ -19,7 +19,7 @@ __all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
 
 MEASURES = ("D_X", "D_Y", "D", "l_avg", "distinct_l_min", "label_purity", "distance_linkage")
 FILES = ("tradeoff.csv", "tradeoff.json", "tradeoff.svg")
-_KEYS = {"lambda": "space.dependence.lambda"}
+_KEYS = {"lambda": "space.dependence.lambda", "alpha": "space.discriminant.alpha"}
 _MOST = 1000
 
 
@@ -30,7 +30,7 @@ class Tradeoff:
     Attributes
     ----------
     parameter : str
-        The key that was varied: ``"lambda"``.
+        The key that was varied: ``"lambda"`` or ``"alpha"``.
     rows : tuple of dict
         For each value: the value, ``information_loss`` and the measures (None where one cannot be had).
     """
@@ -92,7 +92,8 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
     table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
     recipe : Recipe
         All but the key. Rows are kept in order for the measures; nothing of the releases is written.
-    parameter : {"lambda"}
+    parameter : {"lambda", "alpha"}
+        Of ``[space.dependence]`` or ``[space.discriminant]``; the recipe must name the latter's target.
     values : sequence of float
     """
     if parameter not in _KEYS:
