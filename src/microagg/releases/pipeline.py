@@ -12,24 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
-from microagg.errors import InputError, ParameterError
+from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
-from microagg.privacy.guarantee import Guarantee, k_anonymity
+from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.releases.catalogue import method_named
 from microagg.releases.guidance import guided, told
 from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, groups_of_block, prepare
-from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Block, Release
-from microagg.releases.representatives import published_columns, rounded
+from microagg.releases.representatives import published_columns, rounded, sampled_columns
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k
 from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
-from microagg.tables.frames import Frame
+from microagg.tables.frames import Frame, columns_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,8 +51,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recipe : Recipe
         What each column is, and how the release is made.
     seed : int, optional
-        Fixes the order of the published records, for research; the statement then says so. Without it the order
-        comes from the system's source of randomness.
+        Fixes the order of the published records, and what is drawn with ``[aggregate] form = "sampled"``, for research;
+        the statement then says so. Without it chance comes from the system's source of randomness.
     source : path, optional
         The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
 
@@ -88,7 +89,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
 
     prepared = prepare(frame, recipe)
-    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe)
+    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe, seed)
     released = prepared.frame.with_arrays(protected.arrays)
     released = released.select([name for name in frame.names if name in recipe.schema.published])
     if recipe.output.order is RowOrder.SHUFFLED:
@@ -96,7 +97,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     released = released.without_unused_categories()
 
     guarantees = _guarantees(protected.blocks, recipe)
-    recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in guarantees)
+    counted = [guarantee for guarantee in guarantees if guarantee.counted]
+    recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
         require_k(count, "the table as it would be written")
     statement = Statement(
@@ -138,8 +140,9 @@ class _Protected:
     guided: tuple[Mapping[str, Any], ...] = ()
 
 
-def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
+def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
     """Cells of records, block by block."""
+    uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
     spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
     if method_named(recipe.method).partitioner_class.labels == "attributes":
@@ -164,7 +167,12 @@ def _form_cells(prepared: Prepared, recipe: Recipe) -> _Protected:
         guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe))
         labels = _partition(guidance.matrix, groups.labels, recipe)
         measured = [prepared.measured[name] for name in attributes]
-        arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
+        cells = Cells(labels, prepared.weights)
+        if recipe.aggregate.form is AggregateForm.SAMPLED:
+            _require_cells(labels, attributes, recipe.k)
+            arrays |= sampled_columns(measured, cells, uniforms)
+        else:
+            arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
         remarks += [*said, *guidance_told.remarks]
@@ -221,7 +229,28 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
     return _Protected(arrays, (), 100.0 * lost / varying if varying else 0.0, remarks, 1)
 
 
+def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
+    """Sampled records cannot be counted afterwards: the sizes of their cells are checked before anything is drawn."""
+    smallest = int(np.bincount(labels).min())
+    if smallest < k:
+        raise GuaranteeError(
+            f"records cannot be drawn from cells of at least k = {k} records: the smallest cell of "
+            f"{columns_phrase(attributes)} has {smallest}. Nothing was written"
+        )
+
+
 def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return tuple(
+            drawn_from_cells(
+                recipe.k,
+                block.attributes,
+                order_kept=recipe.output.order is RowOrder.KEPT,
+                one_of_several=len(blocks) > 1,
+                guided_by=shaping_attributes(recipe),
+            )
+            for block in blocks
+        )
     return tuple(
         k_anonymity(
             recipe.k,
@@ -247,6 +276,13 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
         return np.random.default_rng(seed).permutation(n_records)
     keys = np.frombuffer(secrets.token_bytes(8 * n_records), dtype=np.uint64)
     return np.argsort(keys, kind="stable")
+
+
+def _aggregated(recipe: Recipe) -> dict[str, Any]:
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return {"form": "sampled", "numbers": "mean and covariance of the cell", "categories": "counts of the cell"}
+    names = recipe.schema.quasi_identifiers
+    return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 
 
 def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
@@ -276,6 +312,6 @@ def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
         },
         {
             "stage": "aggregate",
-            "representatives": {name: str(recipe.representative_of(name)) for name in schema.quasi_identifiers},
+            **_aggregated(recipe),
         },
     ]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
 from microagg.releases.groups import Grouping, combine, group_records
-from microagg.releases.recipe import MissingPolicy, Recipe
+from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import Measured, measure
 from microagg.tables.frames import Column, Frame, columns_phrase
@@ -154,9 +154,11 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         by = " x ".join(repr(name) for name in recipe.strata.by)
         strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
         groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
+        sampled = recipe.aggregate.form is AggregateForm.SAMPLED
+        published = "draw among their strata" if sampled else "publish the most frequent stratum"
         exception = (
             f", but for {groups.merged_groups} strata with fewer than k records ({groups.merged_records} in all), "
-            "which were merged; their cells publish the most frequent stratum"
+            f"which were merged; their cells {published}"
         )
         remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]

@@ -33,7 +33,7 @@ from microagg.space.blocks import BlockForm
 from microagg.space.standardize import Standardize
 from microagg.tables.read import DEFAULT_MISSING
 
-__all__ = ["MissingPolicy", "Recipe", "RowOrder"]
+__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder"]
 
 
 class MissingPolicy(StrEnum):
@@ -111,9 +111,17 @@ class SpaceChoice(_Table):
         return self
 
 
+class AggregateForm(StrEnum):
+    """What stands for the records of a cell: one representative, or records drawn from the cell's statistics."""
+
+    REPRESENTATIVE = "representative"
+    SAMPLED = "sampled"
+
+
 class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute."""
 
+    form: AggregateForm = AggregateForm.REPRESENTATIVE
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
@@ -126,6 +134,8 @@ class AggregateChoice(_Table):
             if choice is not None and choice not in allowed:
                 words = ", ".join(repr(str(word)) for word in allowed)
                 raise ValueError(f"{kind} must be one of {words}")
+            if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
+                raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
         return self
 
 
@@ -255,6 +265,9 @@ class Recipe(BaseModel):
             raise ValueError(f"sampling_weight: {weight!r} is not declared.{did_you_mean(weight, self.attributes)}")
         if weight is not None and self.attributes[weight].role is Role.QUASI_IDENTIFIER:
             raise ValueError(f"sampling_weight: {weight!r} is a quasi_identifier; a weight cannot be averaged away")
+        chosen = [name for name, attribute in self.attributes.items() if attribute.representative is not None]
+        if self.aggregate.form is AggregateForm.SAMPLED and chosen:
+            raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
         return self
