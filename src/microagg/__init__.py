@@ -3,9 +3,9 @@
 A partition is a labelling of the records in which every label occurs at least k times; all that comes before it
 makes the distance, all that comes after it sees only the cells::
 
-    table -> schema -> space -> partition -> aggregate -> release
-             roles     which     cells of     what a      table + statement
-             kinds     distance  >= k         cell says   + manifest
+    table -> schema -> space -> partition -> aggregate -> release -> evaluate
+             roles     which     cells of     what a      table +    utility,
+             kinds     distance  >= k         cell says   statement  risk
 
 The names below are imported when first used, so that ``import microagg`` stays light.
 """
@@ -20,6 +20,8 @@ from microagg._version import __version__
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.errors import GuaranteeError, InputError, MicroaggError
+    from microagg.evaluation.evaluate import evaluate
+    from microagg.evaluation.measure import Evaluation
     from microagg.partition import (
         MDAV,
         VMDAV,
@@ -42,6 +44,7 @@ __all__ = [
     "MDAV",
     "VMDAV",
     "Attribute",
+    "Evaluation",
     "GuaranteeError",
     "IndividualRanking",
     "InputError",
@@ -57,6 +60,7 @@ __all__ = [
     "Taxonomy",
     "__version__",
     "datasets",
+    "evaluate",
     "refine",
     "release",
 ]
@@ -71,6 +75,8 @@ _HOME = {
     "OptimalUnivariate": "microagg.partition.univariate",
     "Projection": "microagg.partition.projection",
     "Attribute": "microagg.schema.attribute",
+    "Evaluation": "microagg.evaluation.measure",
+    "evaluate": "microagg.evaluation.evaluate",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",
     "MicroaggError": "microagg.errors",

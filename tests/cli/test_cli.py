@@ -246,3 +246,42 @@ def test_every_public_name_is_there():
         assert getattr(microagg, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'mdav'"):
         microagg.mdav  # noqa: B018
+
+
+def test_a_release_is_evaluated(folder):
+    declared = RECIPE.replace('income = "confidential"\n', "") + '[attributes.income]\nrole = "confidential"\n'
+    Path("kinds.toml").write_text(declared + 'kind = "numeric"\n[space.dependence]\nlambda = 0.5\n')
+    run("release", "data.csv", "-r", "kinds.toml", "-o", "out", "--order", "kept")
+    shown = run("evaluate", "data.csv", "out", "-r", "kinds.toml")
+    assert "D_X" in shown.stdout
+    found = json.loads(run("evaluate", "data.csv", "out/table.csv", "-r", "kinds.toml", "--json").stdout)
+    assert found["distance_linkage"]["value"] <= 1 / 3
+    assert "lambda = 0.5" in found["D"]["formula"]
+    run("release", "data.csv", "-r", "kinds.toml", "-o", "mixed", "--seed", 3)
+    shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml")
+    assert "Note: D_X: needs row i of both tables to be the same record" in shuffled.stderr
+    arguments = ["evaluate", "data.csv", "out", "-r", "kinds.toml", "--target", "income", "--json"]
+    assert "either --test" in run(*arguments, code=2).stderr
+    learned = json.loads(run(*arguments, "--splits", 2, "--model", "logistic_regression").stdout)
+    assert learned["r_squared"]["spread"] is not None
+    assert "r_squared" in json.loads(run(*arguments, "--test", "data.csv").stdout)
+    assert "--target" in run("evaluate", "data.csv", "out", "-r", "kinds.toml", "--splits", 2, code=2).stderr
+    assert "not a release" in run("evaluate", "data.csv", ".", "-r", "kinds.toml", code=2).stderr
+
+
+def test_a_tradeoff_is_tabled_and_plotted_or_says_what_is_missing(folder, monkeypatch):
+    declared = RECIPE.replace('income = "confidential"\n', "") + '[attributes.income]\nrole = "confidential"\n'
+    Path("kinds.toml").write_text(declared + 'kind = "numeric"\n')
+    arguments = ["tradeoff", "data.csv", "-r", "kinds.toml", "--lambda", "0:1:0.5"]
+    shown = run(*arguments)
+    assert len(shown.stdout.splitlines()) == 4
+    rows = json.loads(run(*arguments, "--json").stdout)["rows"]
+    assert [row["lambda"] for row in rows] == [0.0, 0.5, 1.0]
+    monkeypatch.setattr("microagg.report.tradeoff_plot.can_plot", lambda: False)
+    said = run(*arguments, "-o", "traded").stderr
+    assert "pip install 'microagg[plot]'" in said
+    assert sorted(path.name for path in Path("traded").iterdir()) == ["tradeoff.csv", "tradeoff.json"]
+    assert "exists" in run(*arguments, "-o", "traded", code=2).stderr
+    run(*arguments, "-o", "traded", "--overwrite")
+    assert "start:stop:step" in run("tradeoff", "data.csv", "-r", "kinds.toml", "--lambda", "x", code=2).stderr
+    assert "either --lambda" in run("tradeoff", "data.csv", "-r", "kinds.toml", code=2).stderr

@@ -10,9 +10,11 @@ from microagg._version import __version__
 from microagg.cli.check import check
 from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
+from microagg.cli.evaluate import evaluate
 from microagg.cli.init import init
 from microagg.cli.methods import methods
 from microagg.cli.release import release
+from microagg.cli.tradeoff import tradeoff
 
 __all__ = ["app", "main"]
 
@@ -42,7 +44,7 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, methods, datasets, demo):
+for command in (init, release, check, evaluate, tradeoff, methods, datasets, demo):
     app.command()(command)
 
 

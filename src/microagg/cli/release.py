@@ -74,6 +74,10 @@ def release(
             f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
             f"{count.smallest} times."
         )
+    if any(not guarantee.counted for guarantee in statement.guarantees):
+        say(
+            f"Every published record was drawn from statistics of at least {chosen.k} records; this is not k-anonymity."
+        )
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
     say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")

@@ -1,5 +1,5 @@
 """Promises as values: what is protected, against whom, under which assumptions."""
 
-from microagg.privacy.guarantee import Guarantee, k_anonymity
+from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 
-__all__ = ["Guarantee", "k_anonymity"]
+__all__ = ["Guarantee", "drawn_from_cells", "k_anonymity"]

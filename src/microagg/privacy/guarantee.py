@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Guarantee", "k_anonymity"]
+__all__ = ["DRAWN", "K_ANONYMITY", "Guarantee", "drawn_from_cells", "k_anonymity"]
+
+K_ANONYMITY = "k-anonymity"
+DRAWN = "drawn from cells of at least k"
 
 
 @dataclass(frozen=True)
@@ -47,18 +50,30 @@ class Guarantee:
         return asdict(self)
 
     @property
+    def counted(self) -> bool:
+        """Whether the promise can be counted again on a table as it is written."""
+        return self.model == K_ANONYMITY
+
+    @property
     def title(self) -> str:
         """The model with its parameters, for example ``k-anonymity (k = 5)``."""
         return f"{self.model} ({', '.join(f'{key} = {value}' for key, value in self.parameters.items())})"
 
 
 def k_anonymity(
-    k: int, attributes: Sequence[str], *, order_kept: bool = False, one_of_several: bool = False, medoids: bool = False
+    k: int,
+    attributes: Sequence[str],
+    *,
+    order_kept: bool = False,
+    one_of_several: bool = False,
+    medoids: bool = False,
+    guided_by: Sequence[str] = (),
 ) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
 
     With `one_of_several` the attributes are one of several blocks, each with cells of its own; with `medoids` cells
-    publish values of one of their own records.
+    publish values of one of their own records; `guided_by` names attributes published as they are that helped to form
+    the cells.
 
     References
     ----------
@@ -66,7 +81,7 @@ def k_anonymity(
        enforcement through generalization and suppression. SRI International.
     """
     return Guarantee(
-        model="k-anonymity",
+        model=K_ANONYMITY,
         parameters={"k": k},
         unit="one record",
         target="which published record belongs to which person or firm",
@@ -83,6 +98,11 @@ def k_anonymity(
         ),
         not_promised=(
             "confidential values: if all records of a cell share one, it is known of all of them",
+            *(
+                (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
+                if guided_by
+                else ()
+            ),
             "attributes declared confidential or non_confidential are published as they are; "
             "one that is known to outsiders can single out a record",
             "who is in the table at all",
@@ -97,6 +117,59 @@ def k_anonymity(
                     "combinations of attributes from different blocks: each block has cells of its own, and together "
                     "they can single out a record",
                 )
+                if one_of_several
+                else ()
+            ),
+        ),
+    )
+
+
+def drawn_from_cells(
+    k: int,
+    attributes: Sequence[str],
+    *,
+    order_kept: bool = False,
+    one_of_several: bool = False,
+    guided_by: Sequence[str] = (),
+) -> Guarantee:
+    """The promise of sampled records: every published combination was drawn from statistics of at least k records.
+
+    See :func:`k_anonymity` for the parameters. It is weaker than k-anonymity, and cannot be counted on a file.
+    """
+    return Guarantee(
+        model=DRAWN,
+        parameters={"k": k},
+        unit="one record",
+        target="the quasi-identifiers of single records",
+        against=(
+            "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
+            f"drawn by chance from the mean and covariance of a cell of at least {k} records, categories from its "
+            "counts; which record of the cell a published one stands beside is chance"
+        ),
+        attributes=tuple(attributes),
+        assumptions=(
+            "each person or firm has one record in the table",
+            "what an outsider can know is covered by the attributes declared quasi_identifier",
+            "no other release of the same records is linked with this one",
+            "chance came from the system's secure source",
+            *(("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()),
+        ),
+        not_promised=(
+            "k-anonymity: published combinations may occur once, and counting them on the file shows nothing",
+            "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
+            "that some record of the cell has",
+            "confidential values: each stands beside a draw from its own record's cell",
+            *(
+                (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
+                if guided_by
+                else ()
+            ),
+            "attributes declared confidential or non_confidential are published as they are; "
+            "one that is known to outsiders can single out a record",
+            "who is in the table at all",
+            "differential privacy: cells depend on the records, and their statistics carry no noise",
+            *(
+                ("combinations of attributes from different blocks: each block has cells of its own",)
                 if one_of_several
                 else ()
             ),

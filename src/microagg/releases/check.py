@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import TableError
+from microagg.privacy.guarantee import DRAWN, K_ANONYMITY
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import sha256_of_file
-from microagg.releases.recipe import Recipe
+from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.releases.verify import recount
 from microagg.schema.attribute import Role
@@ -46,6 +47,7 @@ def check_release(folder: str | Path) -> list[Finding]:
         table_name: str = manifest["output"]["table"]
         (partition,) = (stage for stage in manifest["stages"] if stage["stage"] == "partition")
         blocks = [tuple(block["attributes"]) for block in partition["blocks"]]
+        smallest = [int(block["smallest_cell"]) for block in partition["blocks"]]
         if not (isinstance(promised, dict) and isinstance(table_name, str) and table_name.startswith("table.")):
             raise TypeError("output")
     except FileNotFoundError:
@@ -58,14 +60,22 @@ def check_release(folder: str | Path) -> list[Finding]:
     table = read_as_written(folder / table_name)
     findings.append(_check_columns(table, recipe))
     findings.append(_check_blocks(blocks, recipe))
-    findings += [_check_k(table, block, recipe.k) for block in blocks]
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        findings += [_check_drawn(table, block, recipe.k, least) for block, least in zip(blocks, smallest, strict=True)]
+    else:
+        findings += [_check_k(table, block, recipe.k) for block in blocks]
     findings.append(_check_statement(folder, recipe, blocks))
     return findings
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
-    """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written."""
+    """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written.
+
+    Of sampled records only the columns can be checked, which the findings say.
+    """
     table = read_as_written(Path(path))
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return [_check_columns(table, recipe), _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
     return [_check_columns(table, recipe), _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
 
 
@@ -79,6 +89,18 @@ def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
     if not count.holds:
         detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
     return Finding(name, count.holds, detail)
+
+
+def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
+    """Of drawn records a file shows nothing but that its columns are there."""
+    name = f"drawn from cells of at least k = {k} records: {', '.join(attributes)}"
+    absent = [attribute for attribute in attributes if attribute not in table.column_names]
+    if absent:
+        return Finding(name, False, f"without {columns_phrase(absent)}")
+    said = "nothing can be counted on the file; only that the columns are there was checked"
+    if smallest is None:
+        return Finding(name, True, said)
+    return Finding(name, smallest >= k, f"{said}. By the manifest the smallest cell has {smallest} records")
 
 
 def _check_blocks(blocks: Sequence[Sequence[str]], recipe: Recipe) -> Finding:
@@ -128,11 +150,14 @@ def _check_statement(folder: Path, recipe: Recipe, blocks: Sequence[Sequence[str
     """The statement must promise what the recipe asks for, on the blocks that were checked."""
     try:
         statement = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))
-        promised = [(entry["parameters"]["k"], tuple(entry["attributes"])) for entry in statement["guarantees"]]
+        promised = [
+            (entry["model"], entry["parameters"]["k"], tuple(entry["attributes"])) for entry in statement["guarantees"]
+        ]
         for_publication = bool(statement["for_publication"])
     except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
         return Finding("statement", False, "is not there or damaged")
-    if promised != [(recipe.k, tuple(block)) for block in blocks]:
+    model = DRAWN if recipe.aggregate.form is AggregateForm.SAMPLED else K_ANONYMITY
+    if promised != [(model, recipe.k, tuple(block)) for block in blocks]:
         return Finding("statement", False, "does not promise what was checked")
     if not promised:
         return Finding("statement", not for_publication, "states no guarantee")

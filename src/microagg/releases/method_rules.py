@@ -88,6 +88,8 @@ def _check_space_is_declared(recipe: Recipe, method: Method) -> None:
 
 def _check_mixes_values(recipe: Recipe, method: Method) -> None:
     """Values that are mixed over attributes belong to no group of records."""
+    if recipe.aggregate.form == "sampled":
+        raise ValueError(f"aggregate.form: {method.name} has no cells of records to sample from; leave form out")
     if recipe.missing.policy == "own_cell":
         raise ValueError(
             f"missing.policy: {method.name} mixes all values and has no cells of records; use 'impute' or 'suppress'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,22 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
-from microagg.errors import InputError, ParameterError
+from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
-from microagg.privacy.guarantee import Guarantee, k_anonymity
+from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.releases.catalogue import method_named
+from microagg.releases.guidance import guided, told
+from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, groups_of_block, prepare
-from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Block, Release
-from microagg.releases.representatives import published_columns, rounded
+from microagg.releases.representatives import published_columns, rounded, sampled_columns
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k
 from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
-from microagg.tables.frames import Frame
+from microagg.tables.frames import Frame, columns_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,8 +51,9 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recipe : Recipe
         What each column is, and how the release is made.
     seed : int, optional
-        Fixes the order of the published records, and the cells of methods that search by chance, for research; the
-        statement then says so. Without it both come from the system's source of randomness.
+        Fixes the order of the published records, the cells of methods that search by chance, and what is drawn with
+        ``[aggregate] form = "sampled"``, for research; the statement then says so. Without it chance comes from the
+        system's source of randomness.
     source : path, optional
         The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
 
@@ -94,7 +98,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     released = released.without_unused_categories()
 
     guarantees = _guarantees(protected.blocks, recipe)
-    recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in guarantees)
+    counted = [guarantee for guarantee in guarantees if guarantee.counted]
+    recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
         require_k(count, "the table as it would be written")
     statement = Statement(
@@ -133,10 +138,12 @@ class _Protected:
     information_loss: float
     remarks: tuple[str, ...]
     n_coordinates: int
+    guided: tuple[Mapping[str, Any], ...] = ()
 
 
 def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
     """Cells of records, block by block."""
+    uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
     spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
     if method_named(recipe.method).partitioner_class.labels == "attributes":
@@ -152,19 +159,30 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protec
     arrays: dict[str, pa.Array] = {}
     blocks: list[Block] = []
     remarks: list[str] = []
+    guides = list(prepared.guides.values())
+    guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        labels, certified = _partition(matrix, groups.labels, recipe, seed)
+        guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
+        labels, certified = _partition(guidance.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
-        arrays |= published_columns(measured, Cells(labels, prepared.weights), matrix, recipe)
+        cells = Cells(labels, prepared.weights)
+        if recipe.aggregate.form is AggregateForm.SAMPLED:
+            _require_cells(labels, attributes, recipe.k)
+            arrays |= sampled_columns(measured, cells, uniforms)
+        else:
+            arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
-        remarks += [*said, *certified]
+        guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
+        remarks += [*said, *certified, *guidance_told.remarks]
+        guided_by += [guidance_told.facts] if guidance_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), sum(space.shape[1] for space in spaces.values()))
+    n_coordinates = sum(space.shape[1] for space in spaces.values())
+    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), n_coordinates, tuple(guided_by))
 
 
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
@@ -194,6 +212,11 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
     return cells_in_order(labels), certified
 
 
+def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray:
+    """Cells of records that may all share one."""
+    return _partition(matrix, np.zeros(len(matrix), dtype=np.int64), recipe, seed)[0]
+
+
 def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
     """Values of all attributes in one vector: there are no cells of records."""
     columns = list(prepared.measured.values())
@@ -214,7 +237,28 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
     return _Protected(arrays, (), 100.0 * lost / varying if varying else 0.0, remarks, 1)
 
 
+def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
+    """Sampled records cannot be counted afterwards: the sizes of their cells are checked before anything is drawn."""
+    smallest = int(np.bincount(labels).min())
+    if smallest < k:
+        raise GuaranteeError(
+            f"records cannot be drawn from cells of at least k = {k} records: the smallest cell of "
+            f"{columns_phrase(attributes)} has {smallest}. Nothing was written"
+        )
+
+
 def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return tuple(
+            drawn_from_cells(
+                recipe.k,
+                block.attributes,
+                order_kept=recipe.output.order is RowOrder.KEPT,
+                one_of_several=len(blocks) > 1,
+                guided_by=shaping_attributes(recipe),
+            )
+            for block in blocks
+        )
     return tuple(
         k_anonymity(
             recipe.k,
@@ -222,6 +266,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
             order_kept=recipe.output.order is RowOrder.KEPT,
             one_of_several=len(blocks) > 1,
             medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in block.attributes),
+            guided_by=shaping_attributes(recipe),
         )
         for block in blocks
     )
@@ -241,6 +286,13 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
     return np.argsort(keys, kind="stable")
 
 
+def _aggregated(recipe: Recipe) -> dict[str, Any]:
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return {"form": "sampled", "numbers": "mean and covariance of the cell", "categories": "counts of the cell"}
+    names = recipe.schema.quasi_identifiers
+    return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
+
+
 def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
     schema = recipe.schema
     return [
@@ -250,6 +302,7 @@ def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
             "standardize": str(recipe.space.standardize),
             "weights": {name: schema[name].weight for name in schema.quasi_identifiers},
             "n_coordinates": protected.n_coordinates,
+            **({"guided": list(protected.guided)} if protected.guided else {}),
         },
         {
             "stage": "partition",
@@ -267,6 +320,6 @@ def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
         },
         {
             "stage": "aggregate",
-            "representatives": {name: str(recipe.representative_of(name)) for name in schema.quasi_identifiers},
+            **_aggregated(recipe),
         },
     ]

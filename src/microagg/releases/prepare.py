@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy.typing as npt
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
 from microagg.releases.groups import Grouping, combine, group_records
-from microagg.releases.recipe import MissingPolicy, Recipe
-from microagg.schema.attribute import Kind
+from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
+from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import Measured, measure
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Column, Frame, columns_phrase
 
 __all__ = ["Prepared", "groups_of_block", "prepare"]
 
@@ -34,6 +35,8 @@ class Prepared:
         Their places in the input.
     measured : dict of name to Measured
         The quasi-identifiers, in the order of the table; missing values settled by the policy.
+    guides : dict of name to Measured
+        Attributes that help to form the cells and are published as they are; missing values settled by the policy.
     weights : ndarray or None
     remarks : tuple of str
     """
@@ -41,6 +44,7 @@ class Prepared:
     frame: Frame
     rows: IntArray
     measured: dict[str, Measured]
+    guides: dict[str, Measured]
     weights: FloatArray | None
     remarks: tuple[str, ...]
 
@@ -49,6 +53,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     """Measure the quasi-identifiers and carry out the missing-value policy."""
     names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
     measured = [measure(frame.column(name), recipe.attributes[name]) for name in names]
+    guides = [_measure_guide(frame.column(name), recipe.attributes[name]) for name in recipe.guides]
     weights = _sampling_weights(frame, recipe)
     rows = np.arange(frame.n_records)
     remarks: list[str] = []
@@ -56,19 +61,21 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         remarks.append(f"representatives are weighted by {recipe.sampling_weight!r}")
 
     incomplete = [column for column in measured if column.missing.any()]
-    if incomplete and recipe.missing.policy is MissingPolicy.ERROR:
-        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
-        raise TableError(
-            f"quasi-identifiers have missing values: {counts}. Say what to do with them: "
-            '[missing] policy = "own_cell", "impute" or "suppress"'
-        )
-    if incomplete and recipe.missing.policy is MissingPolicy.SUPPRESS:
-        rows = np.flatnonzero(~np.any([column.missing for column in incomplete], axis=0))
+    guides_incomplete = [column for column in guides if column.missing.any()]
+    if recipe.missing.policy is MissingPolicy.ERROR:
+        _refuse_missing("quasi-identifiers", incomplete)
+        _refuse_missing("attributes that help to form the cells", guides_incomplete)
+    if (incomplete or guides_incomplete) and recipe.missing.policy is MissingPolicy.SUPPRESS:
+        rows = np.flatnonzero(~np.any([column.missing for column in [*incomplete, *guides_incomplete]], axis=0))
         if len(rows) < recipe.k:
             raise TableError(f"only {len(rows)} records are complete; k = {recipe.k} needs at least {recipe.k}")
-        remarks.append(f"{frame.n_records - len(rows)} records with a missing quasi-identifier were left out")
+        what = "a missing quasi-identifier"
+        if guides_incomplete:
+            what += f" or without {columns_phrase([column.name for column in guides_incomplete])}"
+        remarks.append(f"{frame.n_records - len(rows)} records with {what} were left out")
         frame = frame.take(rows)
         measured = [column.take(rows) for column in measured]
+        guides = [column.take(rows) for column in guides]
         weights = weights[rows] if weights is not None else None
     if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
         measured = [_impute(column, weights) if column.missing.any() else column for column in measured]
@@ -76,7 +83,41 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
             f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
             "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
         )
-    return Prepared(frame, rows, {column.name: column for column in measured}, weights, tuple(remarks))
+    # Only where guides are coordinates: a made-up label must not teach a discriminant or a prediction.
+    if guides_incomplete and recipe.missing.policy is MissingPolicy.IMPUTE and recipe.space.dependence is not None:
+        guides = [_impute(column, weights) if column.missing.any() else column for column in guides]
+        remarks.append(
+            f"missing values of {columns_phrase([column.name for column in guides_incomplete])} were replaced by the "
+            "column's median or most frequent category where cells were formed, and are published as missing"
+        )
+    return Prepared(
+        frame,
+        rows,
+        {column.name: column for column in measured},
+        {column.name: column for column in guides},
+        weights,
+        tuple(remarks),
+    )
+
+
+def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
+    if incomplete:
+        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
+        raise TableError(
+            f"{what} have missing values: {counts}. Say what to do with them: "
+            '[missing] policy = "own_cell", "impute" or "suppress"'
+        )
+
+
+def _measure_guide(column: Column, attribute: Attribute) -> Measured:
+    """Measure a column that is published as it is: its numbers may have been kept as the text of a file."""
+    import pyarrow as pa
+
+    if attribute.kind is Kind.NUMERIC and column.is_text:
+        # What is no number stays text, and is refused with its count by `measure`.
+        with suppress(pa.ArrowInvalid):
+            column = Column(column.name, column.values.cast(pa.float64()))
+    return measure(column, attribute)
 
 
 def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
@@ -113,9 +154,11 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         by = " x ".join(repr(name) for name in recipe.strata.by)
         strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
         groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
+        sampled = recipe.aggregate.form is AggregateForm.SAMPLED
+        published = "draw among their strata" if sampled else "publish the most frequent stratum"
         exception = (
             f", but for {groups.merged_groups} strata with fewer than k records ({groups.merged_records} in all), "
-            "which were merged; their cells publish the most frequent stratum"
+            f"which were merged; their cells {published}"
         )
         remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -24,6 +24,7 @@ from pydantic import (
 from microagg.errors import RecipeError, did_you_mean
 from microagg.releases.catalogue import method_named
 from microagg.releases.groups import SmallGroups
+from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
@@ -32,7 +33,7 @@ from microagg.space.blocks import BlockForm
 from microagg.space.standardize import Standardize
 from microagg.tables.read import DEFAULT_MISSING
 
-__all__ = ["MissingPolicy", "Recipe", "RowOrder"]
+__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder"]
 
 
 class MissingPolicy(StrEnum):
@@ -55,15 +56,72 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class DependenceChoice(_Table):
+    """``[space.dependence]``: cells that keep confidential attributes predictable from what is published.
+
+    ``lambda`` weighs them against the quasi-identifiers, from 0 (not used) to 1 (nothing else used).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    lambda_: Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False, alias="lambda")]
+    attributes: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+
+class DiscriminantChoice(_Table):
+    """``[space.discriminant]``: a space stretched by `alpha` along the directions that tell the target apart."""
+
+    target: str
+    alpha: float | str = "auto"
+
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _number_or_auto(cls, value: Any) -> Any:
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value != "auto" and not (is_number and 1 <= float(value) < float("inf")):
+            raise ValueError(f'must be a number of at least 1, or "auto". Got {value!r} instead')
+        return value if value == "auto" else float(value)
+
+
+class PredictionChoice(_Table):
+    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest."""
+
+    target: Annotated[tuple[str, ...], Field(min_length=1)]
+    weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] = 1.0
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
 class SpaceChoice(_Table):
-    """``[space]``: the distance."""
+    """``[space]``: the distance, and what guides it."""
 
     standardize: Standardize = Standardize.ZSCORE
+    dependence: DependenceChoice | None = None
+    discriminant: DiscriminantChoice | None = None
+    prediction: PredictionChoice | None = None
+
+    @model_validator(mode="after")
+    def _one_guide(self) -> Self:
+        chosen = [name for name in ("dependence", "discriminant", "prediction") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"the space is guided in one way: keep one of {', '.join(chosen)}")
+        return self
+
+
+class AggregateForm(StrEnum):
+    """What stands for the records of a cell: one representative, or records drawn from the cell's statistics."""
+
+    REPRESENTATIVE = "representative"
+    SAMPLED = "sampled"
 
 
 class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute."""
 
+    form: AggregateForm = AggregateForm.REPRESENTATIVE
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
@@ -76,6 +134,8 @@ class AggregateChoice(_Table):
             if choice is not None and choice not in allowed:
                 words = ", ".join(repr(str(word)) for word in allowed)
                 raise ValueError(f"{kind} must be one of {words}")
+            if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
+                raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
         return self
 
 
@@ -205,6 +265,10 @@ class Recipe(BaseModel):
             raise ValueError(f"sampling_weight: {weight!r} is not declared.{did_you_mean(weight, self.attributes)}")
         if weight is not None and self.attributes[weight].role is Role.QUASI_IDENTIFIER:
             raise ValueError(f"sampling_weight: {weight!r} is a quasi_identifier; a weight cannot be averaged away")
+        chosen = [name for name, attribute in self.attributes.items() if attribute.representative is not None]
+        if self.aggregate.form is AggregateForm.SAMPLED and chosen:
+            raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
+        check_guides(self)
         check_method(self)
         return self
 
@@ -229,6 +293,11 @@ class Recipe(BaseModel):
         """The attributes, by role."""
         return Schema(self.attributes)
 
+    @property
+    def guides(self) -> tuple[str, ...]:
+        """Attributes that help to form the cells without being replaced by them; none unless the space is guided."""
+        return guiding_attributes(self)
+
     def representative_of(self, name: str) -> Representative:
         """What a cell publishes for this attribute."""
         attribute = self.attributes[name]
@@ -245,11 +314,8 @@ class Recipe(BaseModel):
         """A recipe with some keys replaced, named by path: ``{"k": 10, "space.standardize": "minmax"}``."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         for path, value in changes.items():
-            table, _, key = path.rpartition(".")
-            if table:
-                fields[table] = {**fields[table].model_dump(), key: value}
-            else:
-                fields[key] = value
+            first, *rest = path.split(".")
+            fields[first] = _with_change(fields.get(first), rest, value)
         return Recipe(**fields)
 
     @classmethod
@@ -279,17 +345,26 @@ class Recipe(BaseModel):
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain dicts and lists, defaults included; taxonomies are written out."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
     def dumps(self) -> str:
         """The recipe as TOML text that :meth:`loads` reads back to an equal recipe."""
         import tomlkit
 
-        return tomlkit.dumps(self.model_dump(mode="python", exclude_none=True, exclude_defaults=True) | {"k": self.k})
+        content = self.model_dump(mode="python", exclude_none=True, exclude_defaults=True, by_alias=True)
+        return tomlkit.dumps(content | {"k": self.k})
 
     def save(self, path: str | Path) -> None:
         """Write the recipe as a TOML file."""
         Path(path).write_text(self.dumps(), encoding="utf-8")
+
+
+def _with_change(content: Any, path: list[str], value: Any) -> Any:
+    """A table of the recipe with the key at `path` replaced, and all else as it was."""
+    if not path:
+        return value
+    table = content.model_dump(by_alias=True) if isinstance(content, BaseModel) else dict(content or {})
+    return {**table, path[0]: _with_change(table.get(path[0]), path[1:], value)}
 
 
 def _explain(error: ValidationError) -> str:
@@ -323,8 +398,10 @@ def _known_keys(location: list[str]) -> list[str]:
         return list(Attribute.model_fields)
     fields: Any = Recipe.model_fields
     for part in location:
-        fields = fields[part].annotation.model_fields
-    return list(fields)
+        inner = fields[part].annotation
+        tables = [kind for kind in get_args(inner) or (inner,) if hasattr(kind, "model_fields")]
+        fields = tables[0].model_fields
+    return [field.alias or name for name, field in fields.items()]
 
 
 def _explain_toml(text: str, error: tomllib.TOMLDecodeError) -> str:

@@ -126,7 +126,8 @@ class Release:
 
     def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
         written = read_as_written(path)
-        return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in self.statement.guarantees)
+        counted = [guarantee for guarantee in self.statement.guarantees if guarantee.counted]
+        return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in counted)
 
 
 def read_as_written(path: Path) -> pa.Table:

@@ -17,6 +17,8 @@ from microagg.aggregate.centroid import (
     cell_taxonomic_centres,
     round_to_resolution,
 )
+from microagg.aggregate.moments import cell_moments
+from microagg.aggregate.sampling import Uniforms, draw_categories, draw_numbers
 from microagg.releases.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
 from microagg.schema.measure import Measured
@@ -24,9 +26,11 @@ from microagg.schema.measure import Measured
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["published_columns", "rounded"]
+__all__ = ["published_columns", "rounded", "sampled_columns"]
 
 FloatArray = npt.NDArray[np.float64]
+
+_LARGEST_INTEGER = 2.0**61
 
 
 def published_columns(
@@ -45,6 +49,28 @@ def published_columns(
         else:
             values = _representatives(column, choice, cells)
         arrays[column.name] = column.published(values[cells.labels])
+    return arrays
+
+
+def sampled_columns(measured: Sequence[Measured], cells: Cells, uniforms: Uniforms) -> dict[str, pa.Array]:
+    """Records drawn from the statistics of their cell, column by column.
+
+    Numbers come from the cell's mean and covariance, within declared bounds and rounded to the resolution; categories,
+    ordered or not, from the cell's counts of each attribute alone.
+    """
+    numeric = [column for column in measured if column.kind is Kind.NUMERIC]
+    arrays = {}
+    if numeric:
+        values = np.column_stack([column.values for column in numeric])
+        drawn = draw_numbers(cell_moments(values, cells), cells.labels, uniforms)
+        for j, column in enumerate(numeric):
+            numbers = np.ascontiguousarray(drawn[:, j])
+            if column.resolution is not None:  # counted in 64-bit integers
+                numbers = np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)
+            arrays[column.name] = column.published(rounded(column, numbers))
+    for column in measured:
+        if column.kind is not Kind.NUMERIC:
+            arrays[column.name] = column.published(draw_categories(column.values, cells, uniforms))
     return arrays
 
 

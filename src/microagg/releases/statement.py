@@ -16,6 +16,9 @@ __all__ = ["Statement"]
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
 
+NOTHING_TO_COUNT = (
+    "Nothing can be counted on the released table: that every cell has at least k records was checked when it was made."
+)
 NO_GUARANTEE = "No guarantee is stated: see the remarks."
 
 
@@ -28,7 +31,7 @@ class Statement:
     guarantees : tuple of Guarantee
         Empty if the method proves nothing about records.
     recounts : tuple of Recount
-        For each guarantee, what was counted on the released table.
+        For each guarantee that can be counted, what was counted on the released table.
     n_records : int
     remarks : tuple of str
         What was done to records on the way that a reader must know.
@@ -62,8 +65,13 @@ class Statement:
 
     def __str__(self) -> str:
         lines = [] if self.guarantees else [NO_GUARANTEE]
-        for guarantee, count in zip(self.guarantees, self.recounts, strict=True):
+        counts = {count.attributes: count for count in self.recounts}
+        for guarantee in self.guarantees:
             lines += _paragraph(f"{guarantee.title} on {', '.join(guarantee.attributes)}.")
+            if not guarantee.counted:
+                lines += _paragraph(NOTHING_TO_COUNT)
+                continue
+            count = counts[guarantee.attributes]
             lines += _paragraph(
                 f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
                 f"rarest shared by {count.smallest} records."

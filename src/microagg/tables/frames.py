@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import TableError
+from microagg.errors import ParameterError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Frame", "columns_phrase"]
+__all__ = ["Column", "Frame", "columns_phrase", "table_from_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -443,3 +443,25 @@ def _pandas_series(array: pa.Array, dtype: Any) -> Any:
     if dtype == np.dtype(object):
         return pd.Series(array.to_pylist(), dtype=object)
     return pd.Series(array.to_pandas()).astype(dtype)
+
+
+def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") -> Any:
+    """A table of pyarrow, pandas or polars from dicts with the same keys.
+
+    Examples
+    --------
+    >>> table_from_rows([{"a": 1}, {"a": 2}])["a"].to_pylist()
+    [1, 2]
+    """
+    import pyarrow as pa
+
+    table = pa.Table.from_pylist([dict(row) for row in rows])
+    if kind == "pyarrow":
+        return table
+    if kind == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    if kind == "pandas":
+        return table.to_pandas()
+    raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")

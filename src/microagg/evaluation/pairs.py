@@ -1,0 +1,140 @@
+"""Two tables side by side: the same attribute before and after, and whether their rows belong together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import TableError
+from microagg.schema.attribute import Attribute, Kind
+from microagg.schema.measure import Measured, measure
+from microagg.space.mixed import mixed_space
+from microagg.tables.frames import Column, Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Pair", "codes_of", "combinations", "pair", "rows_belong_together"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_BY_CHANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One attribute of two tables, measured on one scale.
+
+    Attributes
+    ----------
+    joint : Measured
+        The first table's values followed by the second's.
+    n_first : int
+    """
+
+    joint: Measured
+    n_first: int
+
+    @property
+    def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        return self.joint.missing[: self.n_first], self.joint.missing[self.n_first :]
+
+    def points(self, *, own_scale: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Coordinates of both tables' values; numbers and ranks are z-scores, categories points at distance 1.
+
+        Numbers are scaled by the first table's mean and deviation, or each table by its own if `own_scale`. A missing
+        value sits at the mean; the caller decides what it means.
+        """
+        values = self.joint.values
+        if self.joint.kind is Kind.NOMINAL:
+            plain = self.joint.attribute.model_copy(update={"weight": 1.0})
+            # Of a missing value only the indicator (the last coordinate) differs; it is left to the caller.
+            points = mixed_space([replace(self.joint, attribute=plain)]).matrix
+            points = points[:, :-1] if self.joint.missing.any() else points
+            return points[: self.n_first], points[self.n_first :]
+        first, second = values[: self.n_first], values[self.n_first :]
+        mean, deviation = _scale(first)
+        mean_2, deviation_2 = _scale(second) if own_scale else (mean, deviation)
+        scaled = (first - mean) / deviation, (second - mean_2) / deviation_2
+        return np.nan_to_num(scaled[0])[:, None], np.nan_to_num(scaled[1])[:, None]
+
+
+def _scale(values: FloatArray) -> tuple[float, float]:
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return 0.0, 1.0
+    deviation = float(present.std())
+    return float(present.mean()), deviation if deviation > 0 else 1.0
+
+
+def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
+    """Measure an attribute of two tables on one scale."""
+    import pyarrow as pa
+
+    columns = [first.column(name), second.column(name)]
+    try:
+        values = [_plain(column.values) for column in columns]
+        wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
+        joined = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        types = " and ".join(str(column.values.type) for column in columns)
+        raise TableError(f"column {name!r} cannot be compared: the two tables hold {types} values") from None
+    return Pair(measure(Column(name, joined, columns[0].ordered_categories), attribute), first.n_records)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return values.cast(pa.string()) if pa.types.is_large_string(values.type) else values
+
+
+def codes_of(table: Frame, name: str) -> IntArray:
+    """Whole numbers that are equal where the values are; missing is a value of its own."""
+    codes, _ = table.column(name).encoded
+    return codes
+
+
+def combinations(table: Frame, names: Sequence[str]) -> IntArray:
+    """Label records by their combination of values: 0 to the number of combinations - 1."""
+    labels = np.zeros(table.n_records, dtype=np.int64)
+    for name in names:
+        codes = codes_of(table, name)
+        _, labels = np.unique(labels * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)
+    return labels.astype(np.int64)
+
+
+def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[str]) -> bool | None:
+    """Find out if row i of both tables is the same record: None if the tables cannot tell.
+
+    Columns that are published as they are tell it, unless so few values differ that rows in another order could look
+    the same by chance.
+    """
+    if original.n_records != released.n_records:
+        return False
+    shared = [name for name in untouched if name in original.names and name in released.names]
+    if not shared:
+        return None
+    for name in shared:
+        if not _same(original.column(name), released.column(name)):
+            return False
+    sizes = np.bincount(combinations(released, shared))
+    orders = math.lgamma(original.n_records + 1)
+    same_orders = sum(math.lgamma(size + 1) for size in sizes)
+    return True if same_orders - orders < math.log(_BY_CHANCE) else None
+
+
+def _same(first: Column, second: Column) -> bool:
+    import pyarrow as pa
+
+    try:
+        return bool(first.values.cast(second.values.type).equals(second.values)) or np.array_equal(
+            first.numbers(), second.numbers(), equal_nan=True
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TableError):
+        return False

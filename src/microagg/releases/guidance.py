@@ -1,0 +1,187 @@
+"""Shape the space by what the data is for, and tell what that cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.errors import TableError
+from microagg.partition.base import within_cell_sse
+from microagg.privacy.diversity import Diversity, coarse_codes, label_diversity
+from microagg.releases.recipe import Recipe
+from microagg.releases.tuning import ALPHAS, choose_alpha, smallest_table
+from microagg.schema.attribute import Kind, Role
+from microagg.schema.measure import Measured
+from microagg.space.dependence import dependence_space, dependence_weight, total_distortion
+from microagg.space.discriminant import Discriminant
+from microagg.space.mixed import mixed_space
+from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
+from microagg.space.standardize import standardize
+from microagg.tables.frames import columns_phrase
+
+__all__ = ["Guidance", "guided", "told"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """The space in which the cells of a block are formed.
+
+    Attributes
+    ----------
+    matrix : ndarray
+        The quasi-identifiers of the block, changed or with further coordinates.
+    facts : dict
+        What was done, for the manifest.
+    how : str
+        The same in words.
+    shaped : bool
+        Whether the guiding attributes had any influence.
+    """
+
+    matrix: FloatArray
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    how: str = ""
+    shaped: bool = False
+
+
+def guided(
+    matrix: FloatArray,
+    attributes: Sequence[str],
+    guides: Sequence[Measured],
+    recipe: Recipe,
+    form_cells: Callable[[FloatArray], IntArray],
+) -> Guidance:
+    """The space of one block: its quasi-identifiers alone, or as the recipe's [space] shapes them.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_records, n_coordinates)
+        The block's quasi-identifiers.
+    attributes : sequence of str
+        Their names.
+    guides : sequence of Measured
+        The attributes that help, as :func:`microagg.releases.prepare.prepare` settled them.
+    form_cells : callable
+        From a matrix to cells, as the recipe's method forms them; ``alpha = "auto"`` tries it.
+    """
+    space = recipe.space
+    if space.dependence is not None:
+        confidential = mixed_space(guides, space.standardize).matrix
+        m_x, m_y = len(attributes), len(guides)
+        lambda_ = space.dependence.lambda_
+        beta = dependence_weight(lambda_, m_x, m_y)
+        # At lambda = 1 beta is infinite, which JSON cannot say: the quasi-identifiers are left out instead.
+        facts = {"form": "dependence", "lambda": lambda_, "beta": beta if math.isfinite(beta) else None}
+        return Guidance(
+            dependence_space(matrix, confidential, lambda_, m_x=m_x, m_y=m_y),
+            facts,
+            f"dependence, lambda = {lambda_:g}",
+            shaped=lambda_ > 0,
+        )
+    if space.discriminant is not None:
+        _refuse_constant(guides)
+        return _discriminant(matrix, guides[0], recipe, form_cells)
+    if space.prediction is not None:
+        _refuse_constant(guides)
+        weight = space.prediction.weight
+        predictions = [cross_fitted(matrix, guide.values, classes=guide.kind is Kind.NOMINAL) for guide in guides]
+        return Guidance(
+            prediction_space(matrix, predictions, weight, m_x=len(attributes)),
+            {"form": "prediction", "weight": weight, "folds": FOLDS, "model": "gradient boosting"},
+            f"predictions by gradient boosting, each record's from {FOLDS - 1} of {FOLDS} folds without it, "
+            f"weight = {weight:g}",
+            shaped=True,
+        )
+    return Guidance(matrix)
+
+
+def _discriminant(
+    matrix: FloatArray, target: Measured, recipe: Recipe, form_cells: Callable[[FloatArray], IntArray]
+) -> Guidance:
+    assert recipe.space.discriminant is not None
+    alpha = recipe.space.discriminant.alpha
+    classes = target.kind is Kind.NOMINAL
+    facts: dict[str, Any] = {"form": "discriminant"}
+    how = ""
+    if isinstance(alpha, str):
+        needed = smallest_table(recipe.k)
+        if len(matrix) < needed:
+            raise TableError(
+                f'space.discriminant.alpha = "auto" with k = {recipe.k} needs at least {needed} records to try on; the '
+                f"table has {len(matrix)}. Set a number: alpha = 2"
+            )
+        chosen = choose_alpha(matrix, target.values, form_cells, classes=classes)
+        alpha = chosen.alpha
+        facts |= {"tried": list(ALPHAS), "scores": list(chosen.scores)}
+        how = f", chosen by cross-validation among {', '.join(f'{value:g}' for value in ALPHAS)}"
+    fitted = Discriminant.fit(matrix, target.values, alpha, classes=classes)
+    n_directions = fitted.directions.shape[1]
+    facts |= {"alpha": alpha, "n_directions": n_directions, "regularized": fitted.regularized}
+    ridge = "; the covariance within classes is singular and was given a small ridge" if fitted.regularized else ""
+    return Guidance(fitted.apply(matrix), facts, f"discriminant, alpha = {alpha:g}{how}{ridge}", shaped=alpha > 1)
+
+
+def _refuse_constant(targets: Sequence[Measured]) -> None:
+    for target in targets:
+        different = len(np.unique(target.values[~target.missing]))
+        if different < 2:
+            raise TableError(f"target {target.name!r} has {different} different values: it cannot guide the cells")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What guided cells did: the sentences of the statement, and figures for the manifest."""
+
+    remarks: tuple[str, ...]
+    facts: Mapping[str, Any]
+
+
+def told(
+    guidance: Guidance,
+    matrix: FloatArray,
+    attributes: Sequence[str],
+    labels: IntArray,
+    guides: Sequence[Measured],
+    recipe: Recipe,
+) -> Told:
+    """Say that the cells of a block were guided, by what, and how diverse the guiding attributes are in them."""
+    if not guidance.facts:
+        return Told((), {})
+    names = [guide.name for guide in guides]
+    confidential = mixed_space(guides, recipe.space.standardize).matrix
+    n_cells = int(labels.max()) + 1
+    d_x = within_cell_sse(matrix, labels, n_cells) / (len(labels) * len(attributes))
+    d_y = within_cell_sse(confidential, labels, n_cells) / (len(labels) * len(guides))
+    facts = dict(guidance.facts) | {"attributes": names, "D_X": d_x, "D_Y": d_y}
+    if recipe.space.dependence is not None:
+        facts["D"] = total_distortion(d_x, d_y, recipe.space.dependence.lambda_)
+    diversity = cells_diversity(guides, labels)
+    roles = {recipe.attributes[name].role for name in names}
+    of = "confidential attributes" if roles == {Role.CONFIDENTIAL} else "attributes published as they are"
+    remark = (
+        f"cells were formed with the help of {of} ({guidance.how}): {columns_phrase(names)}. Records of a cell are "
+        "more alike in them than without, so whoever finds a person's cell learns more"
+        if guidance.shaped
+        else f"{guidance.how}: cells are those of the quasi-identifiers alone, formed without {columns_phrase(names)}"
+    )
+    where = "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {', '.join(attributes)})"
+    return Told((remark, f"{diversity}{where}"), facts | {"diversity": diversity.as_dict()})
+
+
+def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:
+    """How diverse attributes published as they are turn out within cells."""
+    exact, coarse = [], []
+    for guide in guides:
+        codes = np.where(guide.missing, np.inf, guide.values)
+        exact.append(codes)
+        numeric = guide.kind is Kind.NUMERIC
+        coarse.append(coarse_codes(standardize(guide.values, "zscore")) if numeric else codes)
+    return label_diversity(exact, coarse, labels)

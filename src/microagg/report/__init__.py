@@ -1,0 +1,1 @@
+"""Telling: pictures of results; nothing is computed here."""

@@ -1,0 +1,181 @@
+"""Releases of sampled records: what is drawn, what is promised, and what can and cannot be checked."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microagg
+from declarations import nominal, numeric, ordinal
+from microagg import GuaranteeError, Recipe
+from microagg.errors import RecipeError
+from microagg.releases.check import check_release, check_table
+
+SAMPLED = {"aggregate": {"form": "sampled"}}
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(6)
+    n = 400
+    return pa.table(
+        {
+            "age": rng.integers(18, 90, n),
+            "pay": rng.lognormal(7, 1, n),
+            "job": rng.choice(["clerk", "farmer", "smith"], n),
+            "grade": rng.choice(["low", "mid", "high"], n),
+            "ill": rng.choice(["yes", "no"], n),
+        }
+    )
+
+
+ATTRIBUTES = {
+    "age": numeric(bounds=[18, 90]),
+    "pay": numeric(resolution=0.5),
+    "job": nominal(),
+    "grade": ordinal(categories=["low", "mid", "high"]),
+    "ill": "confidential",
+}
+
+
+def recipe(**more):
+    return Recipe(**({"k": 20, "attributes": ATTRIBUTES} | SAMPLED | more))
+
+
+def test_records_are_drawn_within_bounds_and_from_the_categories_of_their_cell(people):
+    made = microagg.release(people, recipe(output={"order": "kept"}), seed=2)
+    table = made.table
+    assert table.schema.equals(people.schema)
+    age = table["age"].to_numpy()
+    assert (age.min(), age.max()) == (18, 90)  # some of 400 draws are clamped to either bound
+    assert not (np.mod(table["pay"].to_numpy(), 0.5) != 0).any()
+    assert table["ill"].equals(people["ill"])
+    for name in ("job", "grade"):
+        before, after = (np.array(one[name].to_pylist()) for one in (people, table))
+        assert (before != after).any()
+        for cell in range(made.n_cells):
+            assert set(after[made.partition == cell]) <= set(before[made.partition == cell])
+    combinations = set(zip(*(table[name].to_pylist() for name in ("age", "pay", "job", "grade")), strict=True))
+    assert len(combinations) > 350
+
+
+def test_the_table_keeps_its_mean_and_variance():
+    """The statistical gain over centroids, which keep the mean and lose the variance within cells."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=4000), "y": rng.normal(size=4000)})
+    base = Recipe(k=100, attributes={"x": numeric(), "y": numeric()})
+    centroids = microagg.release(table, base).table["x"].to_numpy()
+    drawn = microagg.release(table, base.changed({"aggregate.form": "sampled"}), seed=1).table["x"].to_numpy()
+    assert centroids.var() < 0.95
+    assert drawn.var() == pytest.approx(table["x"].to_numpy().var(), abs=0.05)
+    assert drawn.mean() == pytest.approx(table["x"].to_numpy().mean(), abs=0.02)
+
+
+def test_the_statement_promises_draws_and_not_k_anonymity(people):
+    statement = microagg.release(people, recipe()).statement
+    (guarantee,) = statement.guarantees
+    assert guarantee.title == "drawn from cells of at least k (k = 20)"
+    assert statement.recounts == ()
+    assert statement.for_publication
+    said = " ".join(str(statement).split())
+    assert "Nothing can be counted on the released table" in said
+    assert "k-anonymity: published combinations may occur once" in said
+    assert "records share it" not in said
+
+
+def test_chance_is_the_system_s_unless_a_seed_is_given(people):
+    drawn = [microagg.release(people, recipe(output={"order": "kept"})).table for _ in range(2)]
+    assert not drawn[0].equals(drawn[1])
+    seeded = [microagg.release(people, recipe(), seed=4) for _ in range(2)]
+    assert seeded[0].table.equals(seeded[1].table)
+    assert not seeded[0].statement.for_publication
+
+
+def test_a_saved_release_is_checked_for_what_can_be(people, tmp_path):
+    made = microagg.release(people, recipe())
+    made.save(tmp_path / "out")
+    findings = {finding.name: finding for finding in check_release(tmp_path / "out")}
+    assert all(finding.holds for finding in findings.values())
+    drawn = findings["drawn from cells of at least k = 20 records: age, pay, job, grade"]
+    assert "nothing can be counted on the file" in drawn.detail
+    assert "smallest cell has 20 records" in drawn.detail
+    assert not any("k-anonymity" in name for name in findings)
+    file_findings = check_table(tmp_path / "out" / "table.csv", recipe())
+    assert all(finding.holds for finding in file_findings)
+    assert "only that the columns are there" in file_findings[1].detail
+    lacking = check_table(tmp_path / "out" / "table.csv", recipe(attributes=ATTRIBUTES | {"town": nominal()}))
+    assert not lacking[1].holds
+
+
+def test_a_sampled_release_cannot_pass_as_k_anonymous(people, tmp_path):
+    folder = microagg.release(people, recipe()).save(tmp_path / "out")
+    statement = json.loads((folder / "statement.json").read_text())
+    statement["guarantees"][0]["model"] = "k-anonymity"
+    (folder / "statement.json").write_text(json.dumps(statement))
+    findings = {finding.name: finding for finding in check_release(folder)}
+    assert not findings["statement"].holds
+    assert findings["statement"].detail == "does not promise what was checked"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["recipe"]["aggregate"]["form"] = "representative"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    findings = {finding.name: finding for finding in check_release(folder)}
+    assert not findings["k-anonymity (k = 20) on age, pay, job, grade"].holds
+
+
+def test_cells_below_k_are_never_drawn_from(people, monkeypatch):
+    from microagg.partition.mdav import MDAV
+
+    monkeypatch.setattr(MDAV, "_cells", lambda self, X: np.arange(len(X)))
+    with pytest.raises(GuaranteeError, match=r"at least k = 20 records: the smallest cell of .* has 1"):
+        microagg.release(people, recipe())
+
+
+def test_missing_values_strata_and_weights_are_kept(people):
+    age = people["age"].to_pylist()
+    age[:30] = [None] * 30
+    table = people.set_column(0, "age", pa.array(age)).append_column("w", pa.array(np.linspace(1, 2, 400)))
+    made = microagg.release(
+        table,
+        recipe(
+            attributes=ATTRIBUTES | {"w": "non_confidential"},
+            sampling_weight="w",
+            missing={"policy": "own_cell"},
+            strata={"by": ["job"], "small": "merge_small"},
+            output={"order": "kept"},
+        ).changed({"missing.small": "merge_small", "k": 8}),
+    )
+    assert made.table["job"].equals(people["job"])  # cells do not cross strata, so draws cannot
+    assert made.table["age"].null_count >= 30
+
+
+def test_guided_cells_can_be_sampled_too(people):
+    ill = {"role": "confidential", "kind": "nominal"}
+    made = microagg.release(people, recipe(attributes=ATTRIBUTES | {"ill": ill}, space={"dependence": {"lambda": 0.3}}))
+    assert "diversity of ill within cells" in " ".join(str(made.statement).split())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"aggregate": {"form": "drawn"}}, "aggregate.form: must be one of 'representative', 'sampled'"),
+        ({"aggregate": {"form": "sampled", "numeric": "median"}}, "numeric is for form = 'representative'"),
+        ({"aggregate": {"form": "sampled", "nominal": "mode"}}, "nominal is for form = 'representative'"),
+        (
+            {"attributes": {"age": numeric(representative="median")}},
+            "attributes.age.representative is for aggregate.form = 'representative'",
+        ),
+        ({"method": "mic1d", "attributes": {"age": numeric()}}, "mic1d has no cells of records to sample from"),
+    ],
+)
+def test_what_has_no_meaning_for_sampled_records_is_refused(more, said):
+    with pytest.raises(RecipeError) as caught:
+        recipe(**({"attributes": ATTRIBUTES} | more))
+    assert said in str(caught.value)
+
+
+def test_a_sampled_recipe_round_trips():
+    assert Recipe.loads(recipe().dumps()) == recipe()
+    assert Recipe(**recipe().as_dict()) == recipe()

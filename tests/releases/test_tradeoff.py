@@ -1,0 +1,82 @@
+"""Many releases of one recipe: grids, tables, and the plot that needs an extra."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from declarations import numeric
+from microagg import Recipe
+from microagg.errors import ParameterError, RecipeError
+from microagg.releases.tradeoff import grid, tradeoff
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, 200))
+    return pa.table({"x": x[0], "y": x[1], "pay": np.sin(4 * x[0]) + rng.normal(size=200) / 4})
+
+
+RECIPE = Recipe(k=5, attributes={"x": numeric(), "y": numeric(), "pay": {"role": "confidential", "kind": "numeric"}})
+
+
+def test_grids_are_read_without_rounding_errors():
+    assert grid("0:1:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    assert grid("0.2") == (0.2,)
+
+
+@pytest.mark.parametrize("text", ["", "a", "0:1", "0:1:0", "1:0:0.1", "0:1:-1", "0:1:1e-9", "0:1:nan"])
+def test_a_grid_that_is_none_is_explained(text):
+    with pytest.raises(ParameterError, match="start:stop:step"):
+        grid(text)
+
+
+def test_dependence_is_bought_with_loss_and_diversity(table):
+    found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5, 1.0))
+    column = {name: [row[name] for row in found.rows] for name in found.columns}
+    assert column["D_X"] == sorted(column["D_X"])
+    assert column["D_Y"] == sorted(column["D_Y"], reverse=True)
+    assert column["l_avg"] == sorted(column["l_avg"], reverse=True)
+    assert column["information_loss"] == pytest.approx([100 * value for value in column["D_X"]])
+    assert json.loads(found.as_json())["rows"][1]["lambda"] == 0.5
+    lines = found.as_csv().splitlines()
+    assert len(lines) == 4
+    assert float(lines[2].split(",")[2]) == column["D_X"][1]
+
+
+def test_alpha_is_varied_too(table):
+    recipe = RECIPE.changed({"space.discriminant": {"target": "pay", "alpha": 2}})
+    found = tradeoff(table, recipe, "alpha", (1.0, 8.0))
+    assert found.rows[0]["D_X"] < found.rows[1]["D_X"]
+    with pytest.raises(RecipeError, match=r"space\.discriminant\.target: this key is required"):
+        tradeoff(table, RECIPE, "alpha", (1.0,))
+
+
+def test_records_left_out_leave_gaps_not_nonsense(table):
+    x = table["x"].to_pylist()
+    x[0] = None
+    holes = table.set_column(0, "x", pa.array(x))
+    found = tradeoff(holes, RECIPE.changed({"missing.policy": "suppress"}), "lambda", (0.5,))
+    assert found.rows[0]["D_X"] is None
+    assert found.rows[0]["D_Y"] is not None
+    assert found.as_csv().splitlines()[1].split(",")[2] == ""
+
+
+def test_bad_values_and_parameters_are_refused(table):
+    with pytest.raises(RecipeError, match="lambda: input should be less than or equal to 1"):
+        tradeoff(table, RECIPE, "lambda", (2.0,))
+    with pytest.raises(ParameterError, match="parameter must be one of lambda, alpha"):
+        tradeoff(table, RECIPE, "k", (2.0,))
+
+
+def test_the_plot_is_drawn(table, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture needs the extra 'plot'")
+    from microagg.report.tradeoff_plot import plot_tradeoff
+
+    found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5))
+    plot_tradeoff(found.parameter, found.rows, tmp_path / "p.svg")
+    assert "<svg" in (tmp_path / "p.svg").read_text()
