@@ -80,22 +80,23 @@ def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, seconds: floa
     sse = float(sse_of_cells(X, distinct_cells(partitions[:1])).sum())
     if len(X) < 2 * k or sse <= 0.0 or total <= 0.0:
         return Certificate(sse, sse, total, k, True)  # one cell is all there is, or nothing is lost
-    scale = 100.0 / total
     known = [cell for cell in distinct_cells(partitions) if len(cell) < 2 * k]
-    bound, finished = _ColumnGeneration(X * np.sqrt(scale), k, known, seconds).run()
+    # Cells cost about 1, far above the solver's tolerances.
+    scale = len(X) / (k * sse)
+    bound, finished = _ColumnGeneration(X * np.sqrt(scale), k, known, seconds, 100.0 / (scale * total)).run()
     lower = None if bound is None else min(bound / scale, sse)
     return Certificate(lower, sse, total, k, finished)
 
 
 class _ColumnGeneration:
-    """Prices and cells in turn; losses in percent.
+    """Prices and cells in turn; a loss of 1 is `percent` of the total.
 
     With few cells known, the relaxation's prices are wild. They are kept in a box around a centre, which is moved to
     the latest prices when few new cells are found, until the box no longer matters (the boxstep method).
     """
 
-    def __init__(self, X: FloatArray, k: int, cells: list[tuple[int, ...]], seconds: float) -> None:
-        self.X, self.k = X, k
+    def __init__(self, X: FloatArray, k: int, cells: list[tuple[int, ...]], seconds: float, percent: float) -> None:
+        self.X, self.k, self.percent = X, k, percent
         self.columns = np.ascontiguousarray(X.T)
         self.deadline = time.monotonic() + seconds
         self.seconds = seconds
@@ -120,7 +121,7 @@ class _ColumnGeneration:
         return shares / times
 
     def run(self) -> tuple[float | None, bool]:
-        """The bound in percent, or None, and whether it is the best there is."""
+        """The bound, or None, and whether it is the best there is."""
         tried = (2 * self.k + 4, 4 * self.k + 4)  # candidates per star, in quick rounds before the exact ones
         stage, last = 0, np.inf
         while self._seconds_left() > 0:
@@ -147,7 +148,7 @@ class _ColumnGeneration:
                     stage += 1
                 elif not found:
                     return self.bound, self.bound is not None
-            report(f"bounding the loss: at least {self.bound or 0.0:.3f} %", self._share())
+            report(f"bounding the loss: at least {self.percent * (self.bound or 0.0):.3f} %", self._share())
         return self.bound, False
 
     def _at_border(self, prices: FloatArray) -> npt.NDArray[np.bool_]:
@@ -184,7 +185,7 @@ class _ColumnGeneration:
         if solved.status != 0:
             return None
         traded = float(solved.x[len(self.cells) :].max())
-        return float(solved.fun), np.asarray(solved.eqlin.marginals, dtype=np.float64), traded > 1e-7
+        return float(solved.fun), np.asarray(solved.eqlin.marginals, dtype=np.float64), traded > 1e-6
 
     def _look(self, prices: FloatArray, tried: int | None) -> list[tuple[int, ...]]:
         """New cells that earn more than they cost; where all were looked at (`tried` is None), also a bound."""
