@@ -59,7 +59,7 @@ class Release:
         The attributes that share cells, with the cell of each *input* record; one block unless the recipe says
         otherwise, none if the method has no cells of records. Internal: it must not be published.
     information_loss : float
-        100 SSE/SST of the cells in the space in which they were formed.
+        100 SSE/SST of the cells in the space of the quasi-identifiers, whatever else guided them.
     """
 
     frame: Frame = field(repr=False)
