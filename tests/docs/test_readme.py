@@ -37,7 +37,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     Path("data.csv").write_text(f"age,zip\n{rows}\n")
     commands = [line.partition("#")[0].split()[1:] for block in blocks("") for line in block.splitlines()
                 if line.startswith("microagg ")]  # fmt: skip
-    assert [command[0] for command in commands] == ["init", "release", "check"]
+    assert [command[0] for command in commands] == ["init", "release", "check", "evaluate"]
     for command in commands:
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
