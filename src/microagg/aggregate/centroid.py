@@ -20,6 +20,7 @@ __all__ = [
     "cell_modes",
     "cell_taxonomic_centres",
     "round_to_resolution",
+    "running_shares",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -74,6 +75,18 @@ def cell_means(values: FloatArray, cells: Cells) -> FloatArray:
     return np.clip(means, smallest, largest) + 0.0  # + 0.0 makes -0.0 the 0.0 that other cells publish
 
 
+def running_shares(cells: Cells, order: IntArray) -> FloatArray:
+    """Running sum of the weights, as shares of their cell's total: cell c's goes from c to c + 1.
+
+    Taken cell by cell, so that no cell's rounding errors reach another. `order` lists records cell after cell.
+    """
+    cell = cells.labels[order]
+    weights = cells.record_weights[order]
+    share = weights / np.add.reduceat(weights, cells.starts)[cell]
+    running = np.cumsum(share)
+    return np.clip(running - (running[cells.starts] - share[cells.starts])[cell], 0.0, 1.0) + cell
+
+
 def cell_medians(values: FloatArray, cells: Cells, *, lower: bool = False) -> FloatArray:
     """Weighted median of each cell; between two middle values their midpoint, or the `lower` of them.
 
@@ -84,14 +97,8 @@ def cell_medians(values: FloatArray, cells: Cells, *, lower: bool = False) -> Fl
     """
     order = np.lexsort((values, cells.labels))
     ordered = values[order]
-    weights = cells.record_weights[order]
     ends = cells.starts + cells.sizes - 1
-    # Each cell's weights as shares of its own total, so that no cell's rounding errors reach another: cell c's running
-    # sum goes from c to c + 1.
-    share = weights / np.add.reduceat(weights, cells.starts)[cells.labels[order]]
-    running = np.cumsum(share)
-    cell = cells.labels[order]
-    running = np.clip(running - (running[cells.starts] - share[cells.starts])[cell], 0.0, 1.0) + cell
+    running = running_shares(cells, order)
     half = np.arange(len(ends)) + 0.5
     # A rounding error must not decide whether half the weight is reached.
     slack = 1e-9

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from microagg.aggregate.centroid import Cells
+from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import Moments
 
 __all__ = ["Uniforms", "draw_categories", "draw_numbers"]
@@ -57,13 +57,7 @@ def draw_categories(codes: FloatArray, cells: Cells, uniforms: Uniforms) -> Floa
     >>> draw_categories(np.array([3.0, 3.0, 1.0]), Cells(np.array([0, 0, 1])), np.random.default_rng(0).random)
     array([3., 3., 1.])
     """
-    weights = cells.record_weights[cells.order]
-    share = weights / np.add.reduceat(weights, cells.starts)[cells.labels[cells.order]]
-    running = np.cumsum(share)
-    # Cell c's shares run from c to c + 1, whatever rounding errors cells before it left.
-    cell = cells.labels[cells.order]
-    running = np.clip(running - (running[cells.starts] - share[cells.starts])[cell], 0.0, 1.0) + cell
-    places = np.searchsorted(running, cells.labels + uniforms(len(codes)))
+    places = np.searchsorted(running_shares(cells, cells.order), cells.labels + uniforms(len(codes)))
     last = cells.starts + cells.sizes - 1
     places = np.clip(places, cells.starts[cells.labels], last[cells.labels])
     drawn: FloatArray = codes[cells.order[places]]
