@@ -259,7 +259,7 @@ def test_a_release_is_evaluated(folder):
     assert "lambda = 0.5" in found["D"]["formula"]
     run("release", "data.csv", "-r", "kinds.toml", "-o", "mixed", "--seed", 3)
     shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml")
-    assert "Note: D_X: needs row i of both tables to be the same record" in shuffled.stderr
+    assert "Note: D_X: needs aligned rows" in shuffled.stderr
     arguments = ["evaluate", "data.csv", "out", "-r", "kinds.toml", "--target", "income", "--json"]
     assert "either --test" in run(*arguments, code=2).stderr
     learned = json.loads(run(*arguments, "--splits", 2, "--model", "logistic_regression").stdout)

@@ -39,9 +39,9 @@ def evaluate(
     """Measure utility and risk of a released table against the original."""
     from microagg.errors import InputError
     from microagg.evaluation.evaluate import evaluate as judge
-    from microagg.evaluation.evaluate import learning_measures
     from microagg.evaluation.learning import repeated_splits
     from microagg.evaluation.measure import Evaluation
+    from microagg.evaluation.utility.training import learning_measures
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.recipe import Recipe
 

@@ -19,7 +19,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "pair", "rows_belong_together"]
+__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -40,6 +40,15 @@ class Pair:
 
     joint: Measured
     n_first: int
+
+    @property
+    def name(self) -> str:
+        return self.joint.name
+
+    @property
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers, ranks or codes of both tables, on one scale; NaN is missing."""
+        return self.joint.values[: self.n_first], self.joint.values[self.n_first :]
 
     @property
     def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -74,18 +83,32 @@ def _scale(values: FloatArray) -> tuple[float, float]:
 
 
 def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
-    """Measure an attribute of two tables on one scale."""
+    """Measure an attribute of two tables on one scale.
+
+    Another tool's release may leave the declared bounds (noise) or the declared nominal categories (generalisation):
+    that is to be judged, not refused.
+    """
+    column = joined(first, second, name)
+    loose = {"bounds": None} if attribute.kind is not Kind.NOMINAL else {"categories": None}
+    found = measure(column, attribute.model_copy(update=loose))
+    if attribute.bounds is not None:
+        found = replace(found, bounds=(column.number_of(attribute.bounds[0]), column.number_of(attribute.bounds[1])))
+    return Pair(replace(found, attribute=attribute), first.n_records)
+
+
+def joined(first: Frame, second: Frame, name: str) -> Column:
+    """A column of the first table followed by the second's, as one type that holds both."""
     import pyarrow as pa
 
     columns = [first.column(name), second.column(name)]
     try:
         values = [_plain(column.values) for column in columns]
         wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
-        joined = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
+        both = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         types = " and ".join(str(column.values.type) for column in columns)
         raise TableError(f"column {name!r} cannot be compared: the two tables hold {types} values") from None
-    return Pair(measure(Column(name, joined, columns[0].ordered_categories), attribute), first.n_records)
+    return Column(name, both, columns[0].ordered_categories)
 
 
 def _plain(values: pa.Array) -> pa.Array:
