@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.evaluation.definition import Need
-from microagg.evaluation.pairs import Pair, combinations
+from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.measure import Measured, measure
 from microagg.schema.schema import Schema
@@ -100,6 +100,14 @@ class Context:
     def categories(self) -> tuple[Pair, ...]:
         """Nominal quasi-identifiers."""
         return tuple(one for one in self.pairs if one.joint.kind is Kind.NOMINAL)
+
+    @cached_property
+    def published(self) -> tuple[Pair, ...]:
+        """All attributes with a kind that both tables have: the quasi-identifiers, then the others."""
+        others = self.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+        shared = [name for name in others if name in self.before.names and name in self.after.names]
+        with_kind = [name for name in shared if self.schema[name].kind is not None]
+        return (*self.pairs, *(pair(self.before, self.after, name, self.schema[name]) for name in with_kind))
 
     @cached_property
     def confidential(self) -> tuple[Measured, ...]:

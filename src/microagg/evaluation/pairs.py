@@ -54,6 +54,25 @@ class Pair:
     def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         return self.joint.missing[: self.n_first], self.joint.missing[self.n_first :]
 
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Mean and standard deviation of the first table's numbers or ranks; the deviation is 1 if all are equal."""
+        return _scale(self.values[0])
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the first table's present values are all equal (or there are none)."""
+        present = self.values[0][~self.missing[0]]
+        return not len(present) or bool((present == present[0]).all())
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Declared bounds of numbers, or the first table's smallest and largest value."""
+        if self.joint.bounds is not None:
+            return self.joint.bounds
+        present = self.values[0][~self.missing[0]]
+        return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+
     def points(self, *, own_scale: bool = False) -> tuple[FloatArray, FloatArray]:
         """Coordinates of both tables' values; numbers and ranks are z-scores, categories points at distance 1.
 
@@ -76,10 +95,12 @@ class Pair:
 
 def _scale(values: FloatArray) -> tuple[float, float]:
     present = values[~np.isnan(values)]
-    if not len(present):
+    largest = float(np.abs(present).max(initial=0.0))
+    if largest == 0.0:
         return 0.0, 1.0
-    deviation = float(present.std())
-    return float(present.mean()), deviation if deviation > 0 else 1.0
+    # Squares of what is left cannot overflow.
+    mean, deviation = float((present / largest).mean()) * largest, float((present / largest).std()) * largest
+    return mean, deviation if deviation > 0 else 1.0
 
 
 def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
