@@ -55,12 +55,10 @@ class PointTree:
             n_leaves *= 2
         order = np.arange(n_points)
         lows, highs = np.empty((2, 2 * n_leaves - 1, n_columns))
-        cuts, level = [0, n_points], 1
+        cuts, halves, level = [0, n_points], [0], 1
         for node in range(2 * n_leaves - 1):
             if node == 2 * level - 1:  # the level above is done, and halved
-                cuts, level = halves, 2 * level
-            if node == level - 1:
-                halves = [0]
+                cuts, halves, level = halves, [0], 2 * level
             start, stop = cuts[node - level + 1], cuts[node - level + 2]
             inside = points[order[start:stop]]
             lows[node], highs[node] = inside.min(axis=0), inside.max(axis=0)

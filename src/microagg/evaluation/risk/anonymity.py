@@ -51,7 +51,7 @@ def real_anonymity(codes: Sequence[IntArray]) -> float:
        IJUFKS 16(supp01), 121-138. doi:10.1142/S0218488508005285
     """
     sizes = same_combination(codes)
-    return len(sizes) / float((1.0 / sizes).sum().round())
+    return len(sizes) / float((1.0 / sizes).sum().round())  # each combination adds up to 1
 
 
 def _k(context: Context) -> Worth:
@@ -99,7 +99,7 @@ ANONYMITY = (
         "risk",
         "anonymity",
         "higher",
-        f"released records per different combination of known quasi-identifiers: mean over the sets in `known`, or over "
+        "released records per different combination of known quasi-identifiers: mean over the sets in `known`, or over "
         f"all sets of {KNOWN_AT_ONCE}, or over {MOST_SETS} drawn at random if there are more",
         _k_prime_of_sets,
         low=1.0,

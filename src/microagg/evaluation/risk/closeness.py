@@ -99,7 +99,8 @@ def earth_movers_nominal(codes: npt.NDArray[np.generic], labels: IntArray) -> Fl
     """
     shares = cell_shares(codes, labels)
     # What values in the cell have too much is what the others have too little.
-    return np.bincount(shares.cell, np.maximum(shares.inside - shares.overall, 0.0), minlength=shares.n_cells)
+    excess = np.maximum(shares.inside - shares.overall, 0.0)
+    return np.asarray(np.bincount(shares.cell, excess, minlength=shares.n_cells), dtype=np.float64)
 
 
 def earth_movers_ordered(values: FloatArray, labels: IntArray) -> FloatArray:
@@ -174,9 +175,13 @@ def _t_closeness(context: Context) -> Worth:
     return Worth(max(details.values()), context.unmeasured, details=details, records=records)
 
 
-def _of_shares(read: Callable[[CellShares], float], note: Callable[[list[CellShares]], str]) -> Callable[[Context], Worth]:
+def _of_shares(
+    read: Callable[[CellShares], float], note: Callable[[list[CellShares]], str]
+) -> Callable[[Context], Worth]:
     def compute(context: Context) -> Worth:
-        found = context.once("cell shares", lambda: [cell_shares(one, context.cells) for one in confidential_codes(context)[1]])
+        found = context.once(
+            "cell shares", lambda: [cell_shares(one, context.cells) for one in confidential_codes(context)[1]]
+        )
         details = {one.name: read(shares) for one, shares in zip(context.confidential, found, strict=True)}
         notes = [part for part in (note(found), context.unmeasured) if part]
         return Worth(max(details.values()), "; ".join(notes), details=details)
@@ -211,7 +216,8 @@ CLOSENESS = (
         "risk",
         "closeness",
         "lower",
-        f"largest abs(ln q/p) over cells and the values in them {STEP_WORDS}: q a value's share in the cell, p in the table",
+        f"largest abs(ln q/p) over cells and the values in them {STEP_WORDS}: q is a value's share in the cell, p in "
+        "the table",
         _of_shares(lambda shares: shares.delta, _cells_that_lack),
         needs=(Need.CELLS,),
     ),
@@ -220,7 +226,8 @@ CLOSENESS = (
         "risk",
         "closeness",
         "lower",
-        f"largest (q - p)/p over cells and the values in them {STEP_WORDS}: q a value's share in the cell, p in the table",
+        f"largest (q - p)/p over cells and the values in them {STEP_WORDS}: q is a value's share in the cell, p in "
+        "the table",
         _of_shares(lambda shares: shares.beta, lambda found: ""),
         needs=(Need.CELLS,),
     ),

@@ -137,8 +137,8 @@ DIVERSITY = (
         "risk",
         "diversity",
         "higher",
-        "exp of the smallest entropy that a confidential attribute's values have in a cell: entropy l-diversity holds up "
-        "to this l",
+        "exp of the smallest entropy that a confidential attribute's values have in a cell: entropy l-diversity holds "
+        "up to this l",
         _entropy,
         low=1.0,
         high=lambda context: context.largest_cell,

@@ -12,7 +12,7 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.records import Values
 
-__all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "places_among"]
+__all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval_disclosure_rank", "places_among"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -119,6 +119,14 @@ def _disclosed(how: Callable[[FloatArray, FloatArray], Intervals]) -> Callable[[
     return compute
 
 
+_of_values, _of_ranks = _disclosed(_by_value), _disclosed(_by_rank)
+
+
+def interval_disclosure_rank(context: Context) -> Worth:
+    """Interval disclosure by windows of ranks."""
+    return context.once("interval disclosure by rank", lambda: _of_ranks(context))
+
+
 INTERVALS = (
     Definition(
         "interval_disclosure_value",
@@ -127,7 +135,7 @@ INTERVALS = (
         "lower",
         "share of original numbers that are at most p standard deviations of the original away from the released one; "
         "mean over attributes and over p = 1 % .. 10 %",
-        _disclosed(_by_value),
+        _of_values,
         high=1.0,
         needs=(Need.ROWS, Need.NUMBERS),
     ),
@@ -138,7 +146,7 @@ INTERVALS = (
         "lower",
         "share of original numbers whose place among the original numbers (how many are smaller) differs from that of "
         "the released one by at most p times the number of records; mean over attributes and over p = 1 % .. 10 %",
-        _disclosed(_by_rank),
+        interval_disclosure_rank,
         high=1.0,
         needs=(Need.ROWS, Need.NUMBERS),
     ),

@@ -16,7 +16,14 @@ from microagg.evaluation.point_tree import PointTree
 from microagg.evaluation.points import attribute_points, join_points
 from microagg.evaluation.records import Values
 
-__all__ = ["LINKAGE", "chance_of_link", "linked_by_distance"]
+__all__ = [
+    "LINKAGE",
+    "chance_of_link",
+    "distance_linkage",
+    "distance_linkage_of_sets",
+    "known_sets",
+    "linked_by_distance",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -77,13 +84,16 @@ def linked_by_distance(pairs: Sequence[Pair], rows: IntArray) -> FloatArray:
     return chance_of_link(*join_points([attribute_points(one, own_scale=True) for one in pairs]), rows)
 
 
-def _distance_linkage(context: Context) -> Worth:
+def distance_linkage(context: Context) -> Worth:
+    """Linkage by someone who knows all quasi-identifiers."""
     linked = context.once("linked", lambda: linked_by_distance(context.pairs, context.aligned_rows))
     records = Values("released", linked) if context.per_record else None
     return Worth(float(linked.mean()), baseline=1.0 / context.before.n_records, records=records)
 
 
-def _linkage_of_sets(context: Context) -> Worth:
+def distance_linkage_of_sets(context: Context) -> Worth:
+    """Linkage by someone who knows some of them: the mean over sets."""
+
     def measured() -> tuple[float, float, int]:
         sets = known_sets(context) or all_or_sampled(len(context.pairs), MOST_SETS, context.rng("linkage of sets"))
         parts = [attribute_points(one, own_scale=True) for one in context.pairs]
@@ -111,7 +121,7 @@ LINKAGE = (
         "lower",
         "share of released records whose nearest original record, both tables z-scored, is the one they came from; of "
         "t nearest records the right one is guessed with chance 1/t",
-        _distance_linkage,
+        distance_linkage,
         high=1.0,
         needs=(Need.ROWS,),
     ),
@@ -129,9 +139,9 @@ LINKAGE = (
         "risk",
         "linkage",
         "lower",
-        "distance_linkage of an intruder who knows some of the quasi-identifiers: mean over the sets in `known`, or over "
-        f"all non-empty sets, or over {MOST_SETS} drawn at random if there are more",
-        _linkage_of_sets,
+        "distance_linkage of an intruder who knows some of the quasi-identifiers: mean over the sets in `known`, or "
+        f"over all non-empty sets, or over {MOST_SETS} drawn at random if there are more",
+        distance_linkage_of_sets,
         high=1.0,
         needs=(Need.ROWS,),
         default=False,

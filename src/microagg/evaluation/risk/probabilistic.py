@@ -121,7 +121,7 @@ def agreement_weights(counts: FloatArray, n_first: int, *, tolerance: float = 1e
     .. [2] Jaro, M. A. (1989). Advances in record-linkage methodology as applied to matching the 1985 census of Tampa,
        Florida. JASA 84(406), 414-420. doi:10.1080/01621459.1989.10478785
     """
-    n_attributes = int(len(counts)).bit_length() - 1
+    n_attributes = len(counts).bit_length() - 1
     agree = (np.arange(len(counts))[:, None] >> np.arange(n_attributes) & 1).astype(np.float64)
     u = np.clip(counts @ agree / counts.sum(), 1e-12, 1.0)
     share = 1.0 / n_first
