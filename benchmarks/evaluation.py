@@ -1,6 +1,6 @@
 """What each measure of an evaluation takes on a large table.
 
-Run with ``make bench`` or ``python benchmarks/evaluation.py [--quick]``. The table has ten numeric quasi-identifiers and
+Run with ``make bench`` or ``python benchmarks/evaluation.py [--quick]``. The table has ten numeric quasi-identifiers,
 a numeric and a nominal confidential attribute; the release is MDAV's with k = 5, its rows in order.
 """
 
