@@ -7,7 +7,7 @@ from typing import Any
 
 from microagg._progress import report
 from microagg._validation import Integer, Real, check_parameters
-from microagg.errors import ParameterError, TableError
+from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.evaluation.alignment import align
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, choose
@@ -35,6 +35,7 @@ def evaluate(
     aligned: bool | None = None,
     key: str | None = None,
     lambda_: float = 0.5,
+    known: Iterable[Iterable[str]] | None = None,
     holdout: Any = None,
     target: str | None = None,
     test: Any = None,
@@ -60,6 +61,9 @@ def evaluate(
         The release may lack records of the original.
     lambda_ : float in [0, 1], default 0.5
         The weight of D_Y in D.
+    known : iterable of sets of str, optional
+        Sets of quasi-identifiers that an intruder may know, for the measures that average over such sets; by default
+        all sets, or a sample of them.
     holdout : table, optional
         Records of the same population that had no part in the release, with the original's columns.
     target : str, optional
@@ -112,11 +116,34 @@ def evaluate(
         rows,
         not_aligned,
         apart,
-        {"lambda_": lambda_, "target": target, "test": tests, "model": model},
+        {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model},
         per_record,
         seed,
     )
     return _walk(chosen, context)
+
+
+def _known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """The sets of attributes an intruder may know, each in the order of the schema."""
+    if known is None:
+        return ()
+    found = []
+    for one in known:
+        if isinstance(one, str):
+            raise ParameterError(
+                f"known must be sets of quasi-identifiers, such as [['age', 'sex']]. Got {one!r} in it."
+            )
+        names = set(one)
+        unknown = sorted(names.difference(schema.quasi_identifiers))
+        if unknown:
+            hint = did_you_mean(unknown[0], schema.quasi_identifiers)
+            raise ParameterError(f"known names {unknown[0]!r}, which is not a quasi-identifier.{hint}")
+        if not names:
+            raise ParameterError("known has an empty set: leave it out")
+        found.append(tuple(name for name in schema.quasi_identifiers if name in names))
+    if not found:
+        raise ParameterError("known has no set of quasi-identifiers: leave it out for all sets")
+    return tuple(found)
 
 
 def _walk(chosen: list[Definition], context: Context) -> Evaluation:

@@ -9,16 +9,26 @@ import numpy.typing as npt
 
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.privacy.diversity import STEP, Diversity, coarse_codes, label_diversity
+from microagg.evaluation.records import Values
+from microagg.privacy.diversity import (
+    STEP,
+    Diversity,
+    coarse_codes,
+    entropy_per_cell,
+    label_diversity,
+    recursive_per_cell,
+)
 from microagg.schema.attribute import Kind
 from microagg.schema.measure import Measured
 from microagg.space.standardize import standardize
 
-__all__ = ["DIVERSITY", "exact_and_coarse"]
+__all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_STEP = f"(numbers in steps of {STEP} standard deviations)"
+_MOST_RECURSIVE = 10
+
+STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
 
 
 def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
@@ -34,15 +44,37 @@ def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[FloatArray], 
 
 
 def _diversity(context: Context) -> Diversity:
-    return context.once("label diversity", lambda: label_diversity(*_codes(context), context.cells))
+    return context.once("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
 
 
-def _codes(context: Context) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+def confidential_codes(context: Context) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+    """The confidential attributes as codes: all values apart, and numbers in steps."""
     return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
 
 
 def _told(read: Callable[[Diversity], float]) -> Callable[[Context], Worth]:
     return lambda context: Worth(float(read(_diversity(context))), context.unmeasured)
+
+
+def _entropy(context: Context) -> Worth:
+    exact, _ = confidential_codes(context)
+    found = [entropy_per_cell(codes, context.cells) for codes in exact]
+    details = {one.name: float(per_cell.min()) for one, per_cell in zip(context.confidential, found, strict=True)}
+    worst = np.min(found, axis=0)
+    records = Values("released", worst[context.cells]) if context.per_record else None
+    return Worth(float(worst.min()), context.unmeasured, details=details, records=records)
+
+
+def _recursive(context: Context) -> Worth:
+    exact, _ = confidential_codes(context)
+    most = min(_diversity(context).smallest, _MOST_RECURSIVE)
+    if most < 2:
+        return Worth(None, "no c holds: a cell has one value only of some confidential attribute")
+    found = {
+        f"l = {rarest}": max(float(recursive_per_cell(codes, context.cells, rarest).max()) for codes in exact)
+        for rarest in range(2, most + 1)
+    }
+    return Worth(found["l = 2"], context.unmeasured, details=found)
 
 
 DIVERSITY = (
@@ -51,7 +83,7 @@ DIVERSITY = (
         "risk",
         "diversity",
         "higher",
-        f"mean over cells of the number of different values {_STEP} of the least diverse confidential attribute",
+        f"mean over cells of the number of different values {STEP_WORDS} of the least diverse confidential attribute",
         _told(lambda found: found.l_avg),
         low=1.0,
         high=lambda context: context.largest_cell,
@@ -84,9 +116,42 @@ DIVERSITY = (
         "risk",
         "diversity",
         "lower",
-        f"mean over cells of the share of records with the most frequent value {_STEP} of the purest attribute",
+        f"mean over cells of the share of records with the most frequent value {STEP_WORDS} of the purest attribute",
         _told(lambda found: found.purity),
         high=1.0,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "p_sensitivity",
+        "risk",
+        "diversity",
+        "higher",
+        "p of p-sensitive k-anonymity: every confidential attribute has at least p different values in every cell",
+        _told(lambda found: found.smallest),
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "entropy_l",
+        "risk",
+        "diversity",
+        "higher",
+        "exp of the smallest entropy that a confidential attribute's values have in a cell: entropy l-diversity holds "
+        "up to this l",
+        _entropy,
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "recursive_c",
+        "risk",
+        "diversity",
+        "lower",
+        "largest r_1 / (r_2 + ... + r_m) over cells and confidential attributes, with r the counts of values from the "
+        "most frequent: recursive (c, 2)-diversity holds for every c above it; other l in the details",
+        _recursive,
         needs=(Need.CELLS,),
     ),
 )
