@@ -123,13 +123,14 @@ def choose(definitions: Sequence[Definition], wanted: str | Iterable[str] | None
     Parameters
     ----------
     wanted : None, "all", or one or more of: names of measures, groups, "utility", "risk", "default"
+        "utility" and "risk" are those of the default; a group or "all" has the others too.
     """
     if wanted is None:
         wanted = "default"
     words = [wanted] if isinstance(wanted, str) else list(wanted)
     by_word: dict[str, set[str]] = {"all": set(), "default": set()}
     for one in definitions:
-        for word in ("all", one.about, one.group, one.name, *(["default"] if one.default else [])):
+        for word in ("all", one.group, one.name, *(["default", one.about] if one.default else [])):
             by_word.setdefault(word, set()).add(one.name)
     unknown = [word for word in words if word not in by_word]
     if unknown:

@@ -51,8 +51,8 @@ def evaluate(
     schema : Schema or Recipe
         What each column is. Confidential attributes are measured if they have a kind.
     measures : str or iterable of str, optional
-        Names of measures or of groups of them, "utility", "risk" or "all"; by default those marked so in
-        ``docs/measures.md``.
+        Names of measures or of groups of them, "utility", "risk" or "all". By default those marked so in
+        ``docs/measures.md``; "utility" and "risk" are the halves of these.
     aligned : bool, optional
         Whether row i of both tables is the same record. By default this is found out from the columns that are
         published as they are. Measures that need it say so where it is not so.

@@ -10,12 +10,14 @@ import numpy.typing as npt
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
+from microagg.schema.attribute import Kind
 from microagg.schema.measure import Measured
 from microagg.space.dependence import total_distortion
 from microagg.space.mixed import mixed_space
 
-__all__ = ["DISTORTION", "distortion_of", "distortion_within"]
+__all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
@@ -25,11 +27,30 @@ def distortion_of(one: Pair, rows: IntArray) -> float:
     Numbers and ranks are in standard deviations of the original; categories are at distance 0 or 1, or at their
     semantic distance; a value that is missing on one side only counts 1.
     """
-    first, second = one.points()
-    squared = ((first[rows] - second) ** 2).sum(axis=1)
-    lost, won = one.missing
-    lost = lost[rows]
+    first, second = one.values[0][rows], one.values[1]
+    lost, won = np.isnan(first), np.isnan(second)
+    if one.joint.kind is Kind.NOMINAL:
+        squared = category_distances(one, first, second)
+    else:
+        squared = ((first - second) / one.scale[1]) ** 2
     return float(np.where(lost | won, lost != won, squared).mean())
+
+
+def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Distances between categories, given as codes: 0 or 1, or semantic; of a missing one, as if it were the first."""
+    taxonomy = one.joint.attribute.taxonomy
+    if taxonomy is None:
+        differ: FloatArray = (first != second).astype(np.float64)
+        return differ
+    distances = taxonomy.distances(one.joint.labels)
+    codes = [np.nan_to_num(side).astype(np.int64) for side in (first, second)]
+    found: FloatArray = distances[codes[0], codes[1]] if len(distances) else np.zeros(len(first))
+    return found
+
+
+def distortions(context: Context) -> dict[str, float | None]:
+    """Of each quasi-identifier."""
+    return context.once("D_X", lambda: {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs})
 
 
 def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[str, float]:
@@ -52,11 +73,8 @@ def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[
 
 
 def _d_x(context: Context) -> Worth:
-    def compute() -> dict[str, float]:
-        return {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs}
-
-    details = context.once("D_X", compute)
-    return Worth(sum(details.values()) / len(details), details=details)
+    details = distortions(context)
+    return Worth(sum(value or 0.0 for value in details.values()) / len(details), details=details)
 
 
 def _d_y(context: Context) -> Worth:

@@ -11,7 +11,7 @@ from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
 
-__all__ = ["QUERIES", "Condition", "query_errors", "random_condition"]
+__all__ = ["QUERIES", "Asked", "query_errors"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -19,28 +19,38 @@ BoolArray = npt.NDArray[np.bool_]
 _N_QUERIES = 1000
 _LEAST = 0.001  # of the records: the sanity bound of relative errors
 
-Condition = tuple[float, float] | BoolArray
-"""A closed range of numbers or ranks, or for each category whether it is asked for."""
 
+class Asked:
+    """An attribute of which random conditions are asked.
 
-def random_condition(one: Pair, rng: np.random.Generator) -> Condition:
-    """A range between two original values drawn at random, or each category with probability 1/2 (at least one)."""
-    first, lacking = one.values[0], one.missing[0]
-    present = first[~lacking]
-    if one.joint.kind is Kind.NOMINAL:
-        asked = rng.random(len(one.joint.labels)) < 0.5
-        asked[rng.integers(len(asked))] = True
-        return asked
-    low, high = np.sort(present[rng.integers(len(present), size=2)])
-    return float(low), float(high)
+    Parameters
+    ----------
+    one : Pair
+        With a value that is not missing in its first table.
+    """
 
+    def __init__(self, one: Pair) -> None:
+        self._nominal = one.joint.kind is Kind.NOMINAL
+        self._n_categories = len(one.joint.labels)
+        missing = one.joint.missing
+        # A missing category has a code after all others, which is never asked for; a missing number is in no range.
+        codes = np.where(missing, self._n_categories, one.joint.values)
+        self._values = codes.astype(np.int64) if self._nominal else one.joint.values
+        self._drawn_from = one.values[0][~one.missing[0]]
 
-def _meets(values: FloatArray, condition: Condition) -> BoolArray:
-    """Which records meet it; a missing value never does."""
-    if isinstance(condition, tuple):
-        return (values >= condition[0]) & (values <= condition[1])
-    codes = np.where(np.isnan(values), len(condition), values).astype(np.int64)
-    return np.append(condition, False)[codes]
+    def draw(self, rng: np.random.Generator) -> BoolArray:
+        """Which records of both tables meet a random condition.
+
+        It is a range between two original values drawn at random, or each category with probability 1/2, at least one.
+        """
+        if self._nominal:
+            asked = np.zeros(self._n_categories + 1, dtype=np.bool_)
+            asked[:-1] = rng.random(self._n_categories) < 0.5
+            asked[rng.integers(self._n_categories)] = True
+            return asked[self._values]
+        one, other = self._drawn_from[rng.integers(len(self._drawn_from), size=2)]
+        met: BoolArray = (self._values >= min(one, other)) & (self._values <= max(one, other))
+        return met
 
 
 def query_errors(pairs: Sequence[Pair], n_conditions: int, n_queries: int, rng: np.random.Generator) -> FloatArray:
@@ -50,15 +60,17 @@ def query_errors(pairs: Sequence[Pair], n_conditions: int, n_queries: int, rng: 
     without repetition (all of them if there are fewer).
     """
     n_first = pairs[0].n_first
+    n_second = len(pairs[0].joint.values) - n_first
+    attributes = [Asked(one) for one in pairs]
+    chosen = rng.random((n_queries, len(pairs))).argsort(axis=1)[:, :n_conditions]
     errors = np.empty(n_queries)
-    for i in range(n_queries):
-        drawn = rng.choice(len(pairs), size=min(n_conditions, len(pairs)), replace=False)
-        shares = []
-        conditions = [(pairs[at], random_condition(pairs[at], rng)) for at in drawn]
-        for side in (0, 1):
-            met = [_meets(one.values[side], condition) for one, condition in conditions]
-            shares.append(float(np.logical_and.reduce(met).mean()))
-        errors[i] = abs(shares[1] - shares[0]) / max(shares[0], _LEAST, 1.0 / n_first)
+    for i, places in enumerate(chosen):
+        met = attributes[places[0]].draw(rng)
+        for place in places[1:]:
+            met &= attributes[place].draw(rng)
+        before = np.count_nonzero(met[:n_first]) / n_first
+        after = np.count_nonzero(met[n_first:]) / n_second
+        errors[i] = abs(after - before) / max(before, _LEAST, 1.0 / n_first)
     return errors
 
 

@@ -14,7 +14,10 @@ from microagg.schema.schema import Schema
 __all__ = ["TRAINING", "fitting", "learning_measures"]
 
 _SCORES = {
-    "accuracy": (0.0, "share of test records whose class is predicted right"),
+    "accuracy": (
+        0.0,
+        "share of test records whose class is predicted right (by chance: guessing the largest training class)",
+    ),
     "f_measure": (
         0.0,
         "F-measure of each class (harmonic mean of precision and recall), averaged over the test records' classes",
@@ -45,7 +48,9 @@ def _score(score: str, side: str) -> Callable[[Context], Worth]:
         (scores,) = getattr(_learning(context), side)
         value = getattr(scores, score)
         target = context.options["target"]
-        return Worth(value, "" if value is not None else f"target {target!r} is {context.schema[target].kind}")
+        baseline = scores.accuracy_by_guessing if score == "accuracy" else None
+        note = "" if value is not None else f"target {target!r} is {context.schema[target].kind}"
+        return Worth(value, note, baseline=baseline)
 
     return compute
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.utility.distortion import distortion_of
+from microagg.evaluation.utility.distortion import distortions
 from microagg.schema.attribute import Kind
 from microagg.tables.frames import columns_phrase
 
@@ -20,13 +20,16 @@ __all__ = ["VALUES", "mean_of", "relative_errors"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_NAMED = 12  # at most so many in a note
 
-def mean_of(details: dict[str, float | None], note: str = "") -> Worth:
-    """The mean over attributes, with those it could not be had of named in the note."""
+
+def mean_of(details: Mapping[str, float | None]) -> Worth:
+    """The mean over attributes (or whatever the details are of); the note names those it could not be had of."""
     had = [value for value in details.values() if value is not None and math.isfinite(value)]
     lacking = [name for name, value in details.items() if value is None or not math.isfinite(value)]
-    said = [f"without {columns_phrase(lacking)}: constant, or all missing"] if lacking else []
-    note = "; ".join([*said, *([note] if note else [])])
+    named = ", ".join(repr(name) for name in lacking[:_NAMED])
+    more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+    note = f"without {named}{more}: constant, or never present" if lacking else ""
     return Worth(float(np.mean(had)) if had else None, note, details=details)
 
 
@@ -66,23 +69,35 @@ def _log2_sse(context: Context) -> Worth:
 
 
 def _total(one: Pair, rows: IntArray) -> float:
-    """Squared distance of each original value to the mean of all, averaged over records."""
-    points, lacking = one.points()[0][rows], one.missing[0][rows]
-    present = points[~lacking]
-    spread = float(((present - present.mean(axis=0)) ** 2).sum()) if len(present) else 0.0
-    share = float(lacking.mean())
-    return spread / len(points) + share * (1.0 - share)
+    """Squared distance of each original value to the mean of all, averaged over records.
+
+    Of categories this is half the mean squared distance between two of them: they are points whose squared distances
+    are 0 or 1, or semantic. A missing value is at distance 1 from every other.
+    """
+    values = one.values[0][rows]
+    present = values[~np.isnan(values)]
+    share = len(present) / len(values)
+    spread = 0.0
+    if one.joint.kind is not Kind.NOMINAL:
+        spread = float((present / one.scale[1]).var()) if len(present) else 0.0
+    elif len(present):
+        shares = np.bincount(present.astype(np.int64), minlength=len(one.joint.labels)) / len(present)
+        taxonomy = one.joint.attribute.taxonomy
+        between = (
+            1.0 - (shares**2).sum() if taxonomy is None else shares @ taxonomy.distances(one.joint.labels) @ shares
+        )
+        spread = float(between) / 2
+    return share * spread + share * (1.0 - share)
 
 
 def _sse_sst(context: Context) -> Worth:
-    rows = context.aligned_rows
-    errors = {one.name: distortion_of(one, rows) for one in context.pairs}
-    totals = {one.name: _total(one, rows) for one in context.pairs}
-    details = {name: errors[name] / totals[name] if totals[name] > 0 else None for name in errors}
+    errors = distortions(context)
+    totals = {one.name: _total(one, context.aligned_rows) for one in context.pairs}
+    details = {name: (error or 0.0) / totals[name] if totals[name] > 0 else None for name, error in errors.items()}
     constant = [name for name, total in totals.items() if total == 0]
     note = f"{columns_phrase(constant)} constant in the original" if constant else ""
     total = sum(totals.values())
-    return Worth(sum(errors.values()) / total if total > 0 else None, note, details=details)
+    return Worth(sum(error or 0.0 for error in errors.values()) / total if total > 0 else None, note, details=details)
 
 
 def _il1s(context: Context) -> Worth:
@@ -95,9 +110,7 @@ def _il1s(context: Context) -> Worth:
 
 
 def relative_errors(one: Pair, rows: IntArray) -> float:
-    """|x - x'| / max(|x|, domain / 100), averaged over the records that have both; categories by their distance."""
-    if one.joint.kind is Kind.NOMINAL:
-        return distortion_of(one, rows)
+    """|x - x'| / max(|x|, domain / 100), averaged over the records that have both."""
     first, second, _ = _both(one, rows)
     if not len(first):
         return math.nan
@@ -111,11 +124,12 @@ def relative_errors(one: Pair, rows: IntArray) -> float:
 
 
 def _relative_error(context: Context) -> Worth:
-    return mean_of({one.name: relative_errors(one, context.aligned_rows) for one in context.pairs})
+    errors = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
+    return mean_of({name: errors.get(name, far) for name, far in distortions(context).items()})
 
 
 def _semantic_distance(context: Context) -> Worth:
-    return mean_of({one.name: distortion_of(one, context.aligned_rows) for one in context.categories})
+    return mean_of({one.name: distortions(context)[one.name] for one in context.categories})
 
 
 def _define(
@@ -126,7 +140,7 @@ def _define(
     low: float | None = 0.0,
     high: float | None = None,
 ) -> Definition:
-    return Definition(name, "utility", "values", "lower", formula, compute, low, high, (Need.ROWS, *more))
+    return Definition(name, "utility", "values", "lower", formula, compute, low, high, (*more, Need.ROWS))
 
 
 VALUES = (
