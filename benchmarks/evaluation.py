@@ -45,14 +45,15 @@ def tables(n_records: int, k: int) -> tuple[pa.Table, pa.Table, pa.Table, microa
 
 def every_default_measure(n_records: int) -> None:
     original, released, holdout, recipe = tables(n_records, 5)
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     found = microagg.evaluate(original, released, recipe, holdout=holdout)
-    total = time.perf_counter() - start
+    total, processor = time.perf_counter() - start, time.process_time() - processor
     for measure in found:
         value = "-" if measure.value is None else f"{measure.value:.4g}"
         print(f"    {measure.name:<28} {value:>10} {measure.seconds:8.2f} s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"    all {len(found.measures)}: {total:.1f} s wall (to stay below 60), peak memory {peak:.2f} GiB")
+    print(f"    all {len(found.measures)}: {total:.1f} s (to stay below 60), {processor:.1f} s of processor time")
+    print(f"    peak memory, with the making of the release: {peak:.2f} GiB")
 
 
 def main() -> None:
