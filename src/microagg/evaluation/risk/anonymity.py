@@ -14,44 +14,45 @@ from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.records import Values
 from microagg.evaluation.risk.linkage import known_sets
 
-__all__ = ["ANONYMITY", "real_anonymity", "same_combination"]
+__all__ = ["ANONYMITY", "real_anonymity"]
 
 IntArray = npt.NDArray[np.int64]
 
 KNOWN_AT_ONCE = 3
 MOST_SETS = 100
 
-
-def same_combination(codes: Sequence[IntArray]) -> IntArray:
-    """For each record, the number of records with the same combination of codes, itself included.
-
-    Examples
-    --------
-    >>> same_combination([np.array([0, 0, 1]), np.array([5, 5, 5])]).tolist()
-    [2, 2, 1]
-    """
-    labels = np.zeros(len(codes[0]), dtype=np.int64)
-    for column in codes:
-        _, dense = np.unique(column, return_inverse=True)
-        _, labels = np.unique(labels * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)
-    return np.asarray(np.bincount(labels)[labels], dtype=np.int64)
+_LARGEST_KEY = 2**62
 
 
 def real_anonymity(codes: Sequence[IntArray]) -> float:
     """k': records per different combination of codes.
 
+    Parameters
+    ----------
+    codes : sequence of ndarray of shape (n_records,)
+        Whole numbers, equal where the values of an attribute are.
+
     Examples
     --------
-    >>> real_anonymity([np.array([0, 0, 1, 1])])
-    2.0
+    >>> real_anonymity([np.array([0, 0, 1, 1]), np.array([5, 5, 5, 6])])
+    1.3333333333333333
 
     References
     ----------
     .. [1] Nin, J., Herranz, J. & Torra, V. (2008). How to group attributes in multivariate microaggregation.
        IJUFKS 16(supp01), 121-138. doi:10.1142/S0218488508005285
     """
-    sizes = same_combination(codes)
-    return len(sizes) / float((1.0 / sizes).sum().round())  # each combination adds up to 1
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
+    span = 1
+    for column in codes:
+        low = int(column.min(initial=0))
+        size = int(column.max(initial=0)) - low + 1
+        if span * size > _LARGEST_KEY:
+            _, keys = np.unique(keys, return_inverse=True)
+            span = int(keys.max(initial=0)) + 1
+        keys = keys * size + (column - low)
+        span *= size
+    return len(keys) / len(np.unique(keys))
 
 
 def _k(context: Context) -> Worth:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.pairs import Pair
 from microagg.evaluation.records import Values
 
 __all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval_disclosure_rank", "places_among"]
@@ -66,7 +67,7 @@ def interval_disclosure(
     by_chance = 0.0
     known, published = np.sort(original[~np.isnan(original)]), released[there]
     n_pairs = max(len(known) * len(published), 1)
-    published = published[~np.isnan(published)]
+    published = np.sort(published[~np.isnan(published)])
     for width in half_widths:
         inside += apart <= width
         near = np.searchsorted(known, published + width, "right") - np.searchsorted(known, published - width, "left")
@@ -88,21 +89,22 @@ def places_among(values: FloatArray, among: FloatArray) -> FloatArray:
     return np.where(np.isnan(values), np.nan, np.searchsorted(known, values, "left").astype(np.float64))
 
 
-def _by_value(original: FloatArray, released: FloatArray, rows: IntArray) -> Intervals:
-    present = original[~np.isnan(original)]
-    deviation = float(present.std()) if len(present) else 0.0
-    return interval_disclosure(original, released, [window * deviation for window in WINDOWS], rows)
+def _by_value(one: Pair, rows: IntArray) -> Intervals:
+    _, deviation = one.scale
+    widths = [0.0 if one.is_constant else window * deviation for window in WINDOWS]
+    return interval_disclosure(*one.values, widths, rows)
 
 
-def _by_rank(original: FloatArray, released: FloatArray, rows: IntArray) -> Intervals:
+def _by_rank(one: Pair, rows: IntArray) -> Intervals:
+    original, released = one.values
     n_present = int((~np.isnan(original)).sum())
     places = places_among(original, original), places_among(released, original)
     return interval_disclosure(*places, [window * n_present for window in WINDOWS], rows)
 
 
-def _disclosed(how: Callable[[FloatArray, FloatArray, IntArray], Intervals]) -> Callable[[Context], Worth]:
+def _disclosed(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context], Worth]:
     def compute(context: Context) -> Worth:
-        found = {one.name: how(*one.values, context.aligned_rows) for one in context.numbers}
+        found = {one.name: how(one, context.aligned_rows) for one in context.numbers}
         shares = np.array([one.share for one in found.values()])
         if np.isnan(shares).all():
             return Worth(None, "all original numbers are missing")
