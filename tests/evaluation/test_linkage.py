@@ -156,7 +156,7 @@ def test_linkage_needs_aligned_rows_and_takes_a_key():
     assert by_key["distance_linkage"].value > 0.5
     assert by_key["distance_linkage"].baseline == 1 / 80
     assert len(by_key.per_record["distance_linkage"]) == 50
-    without = microagg.evaluate(original, shuffled, schema, measures=["linkage", "intervals", "score"])
+    without = microagg.evaluate(original, shuffled, schema, measures=["linkage", "intervals", "scores"])
     for one in without:
         if one.name != "distance_linkage_by_chance":
             assert one.value is None

@@ -172,7 +172,7 @@ def test_scores_add_up(population):
 
 def test_what_cannot_be_had_says_why(population):
     released = microagg.release(population, recipe()).table
-    found = microagg.evaluate(population, released, recipe(), measures="risk")
+    found = microagg.evaluate(population, released, recipe(), measures=["risk", "attribute"])
     for name in ("distance_linkage", "probabilistic_linkage", "interval_disclosure_rank", "DR", "score"):
         assert found[name].value is None
         assert 'order = "kept"' in found[name].note
@@ -181,7 +181,7 @@ def test_what_cannot_be_had_says_why(population):
         assert found[name].value is not None, name
     bare = Recipe(k=5, attributes={name: ATTRIBUTES[name] for name in "xyc"})
     only = population.select([*"xyc"])
-    found = microagg.evaluate(only, microagg.release(only, bare).table, bare, measures="risk")
+    found = microagg.evaluate(only, microagg.release(only, bare).table, bare, measures=["risk", "attribute"])
     for name in ("t_closeness", "beta_likeness", "entropy_l", "p_sensitivity", "attribute_disclosure"):
         assert "no confidential attribute" in found[name].note
 
@@ -197,3 +197,46 @@ def test_values_of_records_are_kept_only_where_asked_and_nowhere_else(population
         assert len(found.per_record[name]) == 300
     assert found.per_record["t_closeness"].max() == pytest.approx(found["t_closeness"].value)
     assert "must not be published" in repr(found.per_record)
+
+
+def test_cells_of_random_records_are_at_their_baseline():
+    rng = np.random.default_rng(4)
+    table = pa.table(
+        {"x": np.repeat(np.arange(60.0), 10), "pay": rng.normal(size=600), "ill": rng.choice([*"yn"], 600)}
+    )
+    schema = Recipe(k=2, attributes={"x": numeric(), "pay": ATTRIBUTES["pay"], "ill": ATTRIBUTES["ill"]})
+    found = microagg.evaluate(table, table, schema, measures=["closeness", "diversity"])
+    for name in ("t_closeness", "delta_disclosure", "beta_likeness", "entropy_l", "l_avg", "label_purity"):
+        # Extremes of 60 random cells against the mean of three such extremes; the seed is fixed.
+        assert found[name].value == pytest.approx(found[name].baseline, rel=0.35), name
+    # Cells that share their values are far from it.
+    sorted_pay = table.set_column(1, "pay", pa.array(np.sort(rng.normal(size=600))))
+    pay_only = Recipe(k=2, attributes={"x": numeric(), "pay": ATTRIBUTES["pay"], "ill": "non_confidential"})
+    near = microagg.evaluate(sorted_pay, sorted_pay, pay_only, measures=["closeness"])["t_closeness"]
+    assert near.value > 1.5 * near.baseline
+
+
+def test_intervals_of_a_release_that_lacks_records_are_those_of_the_whole_original():
+    rng = np.random.default_rng(6)
+    before = pa.table({"id": np.arange(200), "x": rng.normal(size=200)})
+    rows = rng.permutation(200)[:60]
+    after = before.take(rows).set_column(1, "x", pa.array(before["x"].to_numpy()[rows] + 0.05))
+    schema = Recipe(k=2, attributes={"id": "non_confidential", "x": numeric()})
+    found = microagg.evaluate(before, after, schema, key="id", measures="intervals")
+    windows = np.arange(1, 11) / 100
+    x = before["x"].to_numpy()
+    assert found["interval_disclosure_value"].value == pytest.approx((windows * x.std() >= 0.05).mean())
+    places = np.array([[(x < value).sum() for value in side] for side in (x[rows], after["x"].to_numpy())])
+    apart = np.abs(places[0] - places[1])
+    expected = np.mean([(apart <= window * 200).mean() for window in windows])
+    assert found["interval_disclosure_rank"].value == pytest.approx(expected)
+
+
+def test_a_model_that_fits_one_kind_only_says_so(population):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    found = microagg.evaluate(
+        population, population, recipe(), measures="attribute_disclosure", model=KNeighborsClassifier(1)
+    )["attribute_disclosure"]
+    assert found.details["ill"] == 1.0
+    assert "'pay' by gradient_boosting" in found.note

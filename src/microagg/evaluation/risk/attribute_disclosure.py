@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from microagg._progress import report
@@ -9,16 +11,14 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.learning import learn
 from microagg.evaluation.pairs import pair
-from microagg.schema.attribute import Kind, Role
+from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
-from microagg.tables.frames import Frame
+from microagg.tables.frames import Frame, columns_phrase
 
 __all__ = ["ATTRIBUTE_DISCLOSURE", "skill"]
 
 
-def skill(
-    train: Frame, test: Frame, schema: Schema, target: str, *, model: object = "gradient_boosting"
-) -> float | None:
+def skill(train: Frame, test: Frame, schema: Schema, target: str, *, model: Any = "gradient_boosting") -> float | None:
     """How much of what is unknown of an attribute a model predicts from the quasi-identifiers of the test records.
 
     Of categories (a - b) / (1 - b), with a the accuracy and b that of always guessing the training table's most
@@ -49,16 +49,31 @@ def _with_value(frame: Frame, name: str) -> Frame:
     return frame.take(np.flatnonzero(~missing)) if missing.any() else frame
 
 
+def _model_for(context: Context, name: str) -> Any:
+    """The caller's model, if it fits the attribute's kind; a classifier predicts no numbers."""
+    from sklearn.base import is_classifier
+
+    model = context.options.get("model", "gradient_boosting")
+    classes = context.schema[name].kind is Kind.NOMINAL
+    return model if isinstance(model, str) or is_classifier(model) is classes else "gradient_boosting"
+
+
 def _skills(context: Context, who: str, test: Frame) -> dict[str, float | None]:
     def compute() -> dict[str, float | None]:
         names = [one.name for one in context.confidential if one.name in test.names]
         found = {}
         for i, name in enumerate(names):
             report("learning confidential attributes", i / len(names))
-            found[name] = skill(context.after, test, context.schema, name, model=context.options.get("model"))
+            found[name] = skill(context.after, test, context.schema, name, model=_model_for(context, name))
         return found
 
     return context.once(f"skill on {who}", compute)
+
+
+def _note(context: Context) -> str:
+    unfit = [one.name for one in context.confidential if _model_for(context, one.name) != context.options.get("model")]
+    other = f"{columns_phrase(unfit)} by gradient_boosting: the model is of the other kind" if unfit else ""
+    return "; ".join(part for part in (other, context.unmeasured) if part)
 
 
 def _disclosure(context: Context) -> Worth:
@@ -66,21 +81,22 @@ def _disclosure(context: Context) -> Worth:
     known = [value for value in found.values() if value is not None]
     if not known:
         return Worth(None, "no confidential attribute of the original table varies")
-    return Worth(max(known), context.unmeasured, baseline=0.0, details=found)
+    return Worth(max(known), _note(context), baseline=0.0, details=found)
 
 
 def _beyond_holdout(context: Context) -> Worth:
     assert context.holdout is not None
     inside, outside = _skills(context, "original", context.before), _skills(context, "holdout", context.holdout)
-    found = {
-        name: mine - theirs
-        for name, mine in inside.items()
-        if mine is not None and (theirs := outside.get(name)) is not None
-    }
+    found: dict[str, float | None] = {}
+    for name, mine in inside.items():
+        theirs = outside.get(name)
+        if mine is not None and theirs is not None:
+            found[name] = mine - theirs
     if not found:
-        names = context.schema.of_role(Role.CONFIDENTIAL)
-        return Worth(None, f"none of the {len(names)} confidential attributes varies in original and holdout table")
-    return Worth(max(found.values()), context.unmeasured, baseline=0.0, details=found)
+        return Worth(None, "no confidential attribute varies in both the original table and the holdout")
+    return Worth(
+        max(value for value in found.values() if value is not None), _note(context), baseline=0.0, details=found
+    )
 
 
 ATTRIBUTE_DISCLOSURE = (

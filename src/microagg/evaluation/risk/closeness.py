@@ -14,8 +14,9 @@ import numpy.typing as npt
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.records import Values
-from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes
+from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
 from microagg.schema.attribute import Kind
+from microagg.schema.measure import Measured
 
 __all__ = ["CLOSENESS", "CellShares", "cell_shares", "earth_movers_nominal", "earth_movers_ordered"]
 
@@ -162,29 +163,53 @@ def _along_the_order(values: FloatArray, labels: IntArray, n_cells: int) -> Floa
     return (before + np.bincount(cells, above + below, minlength=n_cells)) / steps
 
 
+def _distances(one: Measured, cells: IntArray) -> FloatArray:
+    if one.kind is Kind.NOMINAL:
+        return earth_movers_nominal(np.where(one.missing, -1.0, one.values), cells)
+    return earth_movers_ordered(one.values, cells)
+
+
 def _t_closeness(context: Context) -> Worth:
-    distances = {}
-    for one in context.confidential:
-        if one.kind is Kind.NOMINAL:
-            distances[one.name] = earth_movers_nominal(np.where(one.missing, -1.0, one.values), context.cells)
-        else:
-            distances[one.name] = earth_movers_ordered(one.values, context.cells)
+    distances = {one.name: _distances(one, context.cells) for one in context.confidential}
     details = {name: float(found.max()) for name, found in distances.items()}
     worst = np.max(list(distances.values()), axis=0)
-    records = Values("released", worst[context.cells]) if context.per_record else None
-    return Worth(max(details.values()), context.unmeasured, details=details, records=records)
+    by_chance = [max(_distances(one, cells).max() for one in context.confidential) for cells in shuffled_cells(context)]
+    return Worth(
+        max(details.values()),
+        context.unmeasured,
+        baseline=float(np.mean(by_chance)),
+        details=details,
+        records=Values("released", worst[context.cells]) if context.per_record else None,
+    )
+
+
+def _all_shares(context: Context) -> tuple[list[CellShares], list[list[CellShares]]]:
+    """Of each confidential attribute, in the cells and in cells of records drawn at random."""
+
+    def compute() -> tuple[list[CellShares], list[list[CellShares]]]:
+        _, coarse = confidential_codes(context)
+        found, *by_chance = (
+            [cell_shares(codes, cells) for codes in coarse] for cells in (context.cells, *shuffled_cells(context))
+        )
+        return found, by_chance
+
+    return context.once("cell shares", compute)
 
 
 def _of_shares(
     read: Callable[[CellShares], float], note: Callable[[list[CellShares]], str]
 ) -> Callable[[Context], Worth]:
     def compute(context: Context) -> Worth:
-        found = context.once(
-            "cell shares", lambda: [cell_shares(one, context.cells) for one in confidential_codes(context)[1]]
-        )
+        found, by_chance = _all_shares(context)
         details = {one.name: read(shares) for one, shares in zip(context.confidential, found, strict=True)}
+        baseline = float(np.mean([max(read(shares) for shares in shuffled) for shuffled in by_chance]))
         notes = [part for part in (note(found), context.unmeasured) if part]
-        return Worth(max(details.values()), "; ".join(notes), details=details)
+        return Worth(
+            max(details.values()),
+            "; ".join(notes),
+            baseline=baseline if np.isfinite(baseline) else None,
+            details=details,
+        )
 
     return compute
 

@@ -22,10 +22,12 @@ from microagg.schema.attribute import Kind
 from microagg.schema.measure import Measured
 from microagg.space.standardize import standardize
 
-__all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse"]
+__all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse", "shuffled_cells"]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
+N_SHUFFLES = 3
 _MOST_RECURSIVE = 10
 
 STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
@@ -52,8 +54,25 @@ def confidential_codes(context: Context) -> tuple[list[FloatArray], list[npt.NDA
     return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
 
 
+def shuffled_cells(context: Context) -> list[IntArray]:
+    """Cells of the same sizes with records drawn at random: what any cells of so many records would show."""
+    rng = context.rng("shuffled cells")
+    return context.once("shuffled cells", lambda: [rng.permutation(context.cells) for _ in range(N_SHUFFLES)])
+
+
+def _by_chance(context: Context) -> list[Diversity]:
+    def compute() -> list[Diversity]:
+        return [label_diversity(*confidential_codes(context), cells) for cells in shuffled_cells(context)]
+
+    return context.once("label diversity by chance", compute)
+
+
 def _told(read: Callable[[Diversity], float]) -> Callable[[Context], Worth]:
-    return lambda context: Worth(float(read(_diversity(context))), context.unmeasured)
+    def compute(context: Context) -> Worth:
+        by_chance = float(np.mean([read(found) for found in _by_chance(context)]))
+        return Worth(float(read(_diversity(context))), context.unmeasured, baseline=by_chance)
+
+    return compute
 
 
 def _entropy(context: Context) -> Worth:
@@ -61,8 +80,14 @@ def _entropy(context: Context) -> Worth:
     found = [entropy_per_cell(codes, context.cells) for codes in exact]
     details = {one.name: float(per_cell.min()) for one, per_cell in zip(context.confidential, found, strict=True)}
     worst = np.min(found, axis=0)
-    records = Values("released", worst[context.cells]) if context.per_record else None
-    return Worth(float(worst.min()), context.unmeasured, details=details, records=records)
+    by_chance = [min(entropy_per_cell(codes, cells).min() for codes in exact) for cells in shuffled_cells(context)]
+    return Worth(
+        float(worst.min()),
+        context.unmeasured,
+        baseline=float(np.mean(by_chance)),
+        details=details,
+        records=Values("released", worst[context.cells]) if context.per_record else None,
+    )
 
 
 def _recursive(context: Context) -> Worth:

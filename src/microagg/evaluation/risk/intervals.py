@@ -40,14 +40,18 @@ class Intervals:
     inside: FloatArray = field(repr=False)
 
 
-def interval_disclosure(original: FloatArray, released: FloatArray, half_widths: Sequence[float]) -> Intervals:
+def interval_disclosure(
+    original: FloatArray, released: FloatArray, half_widths: Sequence[float], rows: IntArray | None = None
+) -> Intervals:
     """Share of values that are at most a half width away from their released value, averaged over the half widths.
 
     Parameters
     ----------
-    original, released : ndarray of shape (n_records,)
-        Row i of both is the same record; NaN is missing.
+    original, released : ndarray
+        NaN is missing.
     half_widths : sequence of float
+    rows : ndarray, optional
+        The row of `original` that each released record came from; default: the same row.
 
     Examples
     --------
@@ -55,16 +59,18 @@ def interval_disclosure(original: FloatArray, released: FloatArray, half_widths:
     >>> found.share, found.by_chance
     (0.75, 0.375)
     """
-    there = ~np.isnan(original)
-    apart = np.abs(original - released)
-    inside = np.zeros(len(original))
+    own = original if rows is None else original[rows]
+    there = ~np.isnan(own)
+    apart = np.abs(own - released)
+    inside = np.zeros(len(own))
     by_chance = 0.0
-    known, published = np.sort(original[there]), released[there]
+    known, published = np.sort(original[~np.isnan(original)]), released[there]
+    n_pairs = max(len(known) * len(published), 1)
     published = published[~np.isnan(published)]
     for width in half_widths:
         inside += apart <= width
         near = np.searchsorted(known, published + width, "right") - np.searchsorted(known, published - width, "left")
-        by_chance += float(near.sum()) / max(len(known), 1) ** 2
+        by_chance += float(near.sum()) / n_pairs
     inside /= len(half_widths)
     share = float(inside[there].mean()) if there.any() else np.nan
     return Intervals(share, by_chance / len(half_widths), np.where(there, inside, np.nan))
@@ -82,24 +88,22 @@ def places_among(values: FloatArray, among: FloatArray) -> FloatArray:
     return np.where(np.isnan(values), np.nan, np.searchsorted(known, values, "left").astype(np.float64))
 
 
-def _by_value(original: FloatArray, released: FloatArray) -> Intervals:
+def _by_value(original: FloatArray, released: FloatArray, rows: IntArray) -> Intervals:
     present = original[~np.isnan(original)]
-    deviation = float(present.std()) if len(present) else 0.0
-    return interval_disclosure(original, released, [window * deviation for window in WINDOWS])
+    largest = float(np.abs(present).max(initial=0.0))
+    deviation = float((present / largest).std()) * largest if largest > 0 else 0.0  # squares cannot overflow
+    return interval_disclosure(original, released, [window * deviation for window in WINDOWS], rows)
 
 
-def _by_rank(original: FloatArray, released: FloatArray) -> Intervals:
+def _by_rank(original: FloatArray, released: FloatArray, rows: IntArray) -> Intervals:
     n_present = int((~np.isnan(original)).sum())
     places = places_among(original, original), places_among(released, original)
-    return interval_disclosure(*places, [window * n_present for window in WINDOWS])
+    return interval_disclosure(*places, [window * n_present for window in WINDOWS], rows)
 
 
-def _disclosed(how: Callable[[FloatArray, FloatArray], Intervals]) -> Callable[[Context], Worth]:
+def _disclosed(how: Callable[[FloatArray, FloatArray, IntArray], Intervals]) -> Callable[[Context], Worth]:
     def compute(context: Context) -> Worth:
-        found = {}
-        for one in context.numbers:
-            original, released = one.values
-            found[one.name] = how(original[context.aligned_rows], released)
+        found = {one.name: how(*one.values, context.aligned_rows) for one in context.numbers}
         shares = np.array([one.share for one in found.values()])
         if np.isnan(shares).all():
             return Worth(None, "all original numbers are missing")

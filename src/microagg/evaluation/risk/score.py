@@ -44,7 +44,7 @@ def _score(risk: Compute) -> Compute:
 
 def _define(name: str, formula: str, compute: Compute, high: float | None, *, default: bool) -> Definition:
     needs = (Need.ROWS, Need.NUMBERS)
-    return Definition(name, "risk", "score", "lower", formula, compute, high=high, needs=needs, default=default)
+    return Definition(name, "risk", "scores", "lower", formula, compute, high=high, needs=needs, default=default)
 
 
 SCORE = (
