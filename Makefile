@@ -48,8 +48,8 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
-	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/linkage.py
+	$(BIN)/python benchmarks/evaluation.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

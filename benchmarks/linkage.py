@@ -103,9 +103,10 @@ def probabilistic(n_records: int) -> None:
 
 
 def peak_memory(n_records: int) -> float:
-    """GiB of a process that links and measures the distance to the closest of 10 columns."""
-    script = f"""
-import resource, numpy as np
+    """GiB of a process that links and measures the distance to the closest of 10 columns (on Linux)."""
+    script = rf"""
+import re, numpy as np
+from pathlib import Path
 from microagg.evaluation.risk.linkage import chance_of_link
 from microagg.evaluation.risk.nearest import distances_to_closest
 rng = np.random.default_rng(0)
@@ -113,7 +114,7 @@ points = rng.normal(size=({n_records}, {N_COLUMNS}))
 released = points + 0.3 * rng.normal(size=points.shape)
 chance_of_link(points, released, np.arange({n_records}))
 distances_to_closest(points, released)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+print(int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 2**20)
 """
     return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
 
