@@ -139,6 +139,8 @@ def test_evaluations_side_by_side_mark_the_better(people):
 
 def test_equal_releases_have_no_winner():
     one = Evaluation((Measure("l", 3.0, 1.0, None, "higher", "a count"),))
+    rounded = Evaluation((Measure("l", 3.0 + 1e-14, 1.0, None, "higher", "a count"),))
+    assert microagg.compare({"a": one, "b": rounded}).best("l") is None
     two = Evaluation((Measure("l", 4.0, 1.0, None, "higher", "a count"),))
     assert microagg.compare({"a": one, "b": one}).best("l") is None
     assert microagg.compare({"a": one, "b": two, "c": one}).best("l") == "b"

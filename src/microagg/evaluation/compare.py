@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -35,12 +36,12 @@ class Comparison:
         return {who: one[name].value if name in one else None for who, one in self.evaluations.items()}
 
     def best(self, name: str) -> str | None:
-        """Who does best by a measure; None if fewer than two have it, or the best are equal."""
+        """Who does best by a measure; None if fewer than two have it, or the best are equal (but for rounding)."""
         had = {who: value for who, value in self.values(name).items() if value is not None}
         if len(had) < 2:
             return None
         wanted = min(had.values()) if self._about(name).better == "lower" else max(had.values())
-        winners = [who for who, value in had.items() if value == wanted]
+        winners = [who for who, value in had.items() if math.isclose(value, wanted, rel_tol=1e-9, abs_tol=1e-12)]
         return winners[0] if len(winners) == 1 else None
 
     def _about(self, name: str) -> Measure:
