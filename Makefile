@@ -50,6 +50,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/near_optimal.py
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/differential_privacy.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
