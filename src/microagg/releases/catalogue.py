@@ -39,6 +39,9 @@ class Method:
         Which quasi-identifiers it takes.
     data_free_space : bool
         True if the space must be declared whole: bounds, categories, and nothing settled from the data.
+    private_path : str
+        Of a differentially private method: where its :class:`microagg.releases.private.PrivateMethod` lives,
+        ``"module:Class"``; imported when used. A method without cells has no `partitioner_path`.
     """
 
     name: str
@@ -53,22 +56,44 @@ class Method:
     guarantee: str = K_ANONYMOUS
     kinds: tuple[Kind, ...] = tuple(Kind)
     data_free_space: bool = False
+    private_path: str = ""
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether records, or values, are put into cells at all."""
+        return bool(self.partitioner_path)
+
+    @property
+    def labels(self) -> str:
+        """What is put into cells: ``"records"``, ``"attributes"`` one by one, all ``"values"``, or ``"nothing"``."""
+        return str(self.partitioner_class.labels) if self.has_cells else "nothing"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is differentially private, and a recipe needs ``[privacy]``."""
+        return bool(self.private_path)
+
+    @property
+    def private(self) -> Any:
+        """The :class:`microagg.releases.private.PrivateMethod`; None if it is not differentially private."""
+        return _named(self.private_path) if self.is_private else None
 
     @property
     def partitioner_class(self) -> Any:
-        module, _, name = self.partitioner_path.partition(":")
-        return getattr(import_module(module), name)
+        return _named(self.partitioner_path)
 
     @property
     def options(self) -> dict[str, Constraint]:
         """Parameters of the partitioner that a recipe may set; not a seed, since recipes are published."""
+        if not self.has_cells:
+            return {}
         fixed = {"k", "random_state", *self.preset}
         return {name: rule for name, rule in self.partitioner_class.constraints.items() if name not in fixed}
 
     @property
     def searches_by_chance(self) -> bool:
         """Whether its cells depend on chance, which the partitioner's `random_state` fixes."""
-        return getattr(self.partitioner_class, "searches_by_chance", False)
+        return self.has_cells and getattr(self.partitioner_class, "searches_by_chance", False)
 
     def partitioner(self, k: int, **options: Any) -> Any:
         """The method's partitioner with a recipe's options."""
@@ -80,10 +105,15 @@ class Method:
         preset = ", ".join(f"{name}={value!r}" for name, value in self.preset.items())
         return {
             "space": self.space,
-            "partition": self.partitioner_path.rpartition(":")[2] + (f"({preset})" if preset else ""),
+            "partition": (self.partitioner_path.rpartition(":")[2] or "none") + (f"({preset})" if preset else ""),
             "aggregate": self.aggregate,
             "noise": self.noise,
         }
+
+
+def _named(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 _LISTED = (
@@ -163,6 +193,19 @@ _LISTED = (
         guarantee="none: no k-anonymity of records follows",
         reference="Nin, One dimension microaggregation",
         kinds=(Kind.NUMERIC,),
+    ),
+    Method(
+        name="dp_laplace",
+        title="Plain Laplace noise",
+        summary="Every value alone with Laplace noise: differentially private without a partition, and the most noise.",
+        partitioner_path="",
+        private_path="microagg.releases.private_laplace:PlainLaplace",
+        space="public bounds and categories; nothing may depend on the data",
+        aggregate="none",
+        noise="Laplace, width x attributes / epsilon on every value",
+        guarantee="epsilon-differential privacy of the original records",
+        reference="Dwork et al. (2006), doi:10.1007/11681878_14",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
     ),
 )
 

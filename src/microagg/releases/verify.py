@@ -15,7 +15,19 @@ from microagg.tables.frames import columns_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Recount", "recount", "require_k"]
+__all__ = ["Finding", "Recount", "recount", "require_k", "require_public"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked."""
+
+    name: str
+    holds: bool
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -85,3 +97,11 @@ def require_k(count: Recount, where: str) -> None:
             f"{columns_phrase(count.attributes)} has {count.smallest} records, and {count.records_below} of "
             f"{count.n_records} records are in combinations rarer than {count.k}. Nothing was written"
         )
+
+
+def require_public(findings: Sequence[Finding], where: str) -> None:
+    """Raise unless everything that can be seen of a differentially private table is as it must be."""
+    broken = [finding for finding in findings if not finding.holds]
+    if broken:
+        said = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
+        raise GuaranteeError(f"{where} does not look like what the method makes: {said}. Nothing was written")
