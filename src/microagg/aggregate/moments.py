@@ -18,6 +18,7 @@ __all__ = [
     "CrossMoments",
     "Moments",
     "cell_moments",
+    "cell_third_moments",
     "cross_moments",
     "kept_pairs",
     "kept_triples",
@@ -78,6 +79,24 @@ def cell_moments(values: FloatArray, cells: Cells) -> Moments:
     lacking = np.isnan(means)
     covariances[lacking[:, :, None] | lacking[:, None, :]] = 0.0
     return Moments(means, covariances)
+
+
+def cell_third_moments(values: FloatArray, means: FloatArray, cells: Cells) -> FloatArray:
+    """Weighted third central moment of each attribute and cell, of the population; 0 where the mean is NaN.
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([0, 0, 0]))
+    >>> cell_third_moments(np.array([[0.0], [0.0], [3.0]]), np.array([[1.0]]), cells)
+    array([[2.]])
+    """
+    weights, n_cells = cells.record_weights, len(cells.sizes)
+    total = np.bincount(cells.labels, weights=weights, minlength=n_cells)
+    third = np.empty_like(means)
+    for j in range(values.shape[1]):
+        cubes = np.nan_to_num(values[:, j] - means[cells.labels, j]) ** 3 * weights
+        third[:, j] = np.bincount(cells.labels, weights=cubes, minlength=n_cells) / total
+    return np.where(np.isnan(means), 0.0, third)
 
 
 class Content(StrEnum):
