@@ -17,6 +17,7 @@ __all__ = ["METHODS", "PAPERS", "Method", "find_method", "method_named"]
 
 ANY_SPACE = "any (z-scores by default); numeric, ordinal and nominal attributes"
 REPRESENTATIVES = "mean, median, medoid; mode or taxonomic centre"
+PUBLIC_SPACE = "public bounds and categories; nothing may depend on the data"
 K_ANONYMOUS = "k-anonymity on the quasi-identifiers (with blocks: on each block)"
 
 
@@ -202,12 +203,44 @@ _LISTED = (
         kinds=(Kind.NUMERIC,),
     ),
     Method(
+        name="dp_individual_ranking",
+        title="Differentially private individual ranking",
+        summary="Every attribute sorted and cut alone; means of runs with k times less noise, put back into order.",
+        partitioner_path="microagg.partition.ranking:IndividualRanking",
+        preset={"cut": "fixed"},
+        private_path="microagg.releases.private_ranking:PrivateRanking",
+        space=PUBLIC_SPACE,
+        aggregate="mean of a run; for categories the marginality centroid",
+        noise="Laplace, width x attributes / (k epsilon) on each mean; exponential mechanism over the taxonomy",
+        guarantee=(
+            "epsilon-differential privacy of the original records (form marginals), or of the microaggregated data set "
+            "given the partition (form aligned)"
+        ),
+        reference="Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+    ),
+    Method(
+        name="dp_insensitive_mdav",
+        title="Insensitive MDAV with noise",
+        summary="Cells along a public order of whole records; every cell may change, so noise grows with n / k.",
+        partitioner_path="microagg.partition.insensitive:InsensitiveMDAV",
+        private_path="microagg.releases.private_insensitive:PrivateInsensitiveMDAV",
+        space=PUBLIC_SPACE,
+        aggregate="mean of a cell",
+        noise="Laplace, (n / k) x width x attributes / (k epsilon) on each mean",
+        guarantee=(
+            "epsilon-differential privacy of the original records (form centroids), or of the microaggregated data set "
+            "given the partition (form aligned)"
+        ),
+        reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    ),
+    Method(
         name="dp_laplace",
         title="Plain Laplace noise",
         summary="Every value alone with Laplace noise: differentially private without a partition, and the most noise.",
         partitioner_path="",
         private_path="microagg.releases.private_laplace:PlainLaplace",
-        space="public bounds and categories; nothing may depend on the data",
+        space=PUBLIC_SPACE,
         aggregate="none",
         noise="Laplace, width x attributes / epsilon on every value",
         guarantee="epsilon-differential privacy of the original records",

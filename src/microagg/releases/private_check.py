@@ -12,7 +12,7 @@ import numpy as np
 from microagg.releases.catalogue import method_named
 from microagg.releases.private import bounds_read_from_data, own_columns_of
 from microagg.releases.recipe import Recipe
-from microagg.releases.verify import Finding
+from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column, columns_phrase
@@ -20,7 +20,14 @@ from microagg.tables.frames import Column, columns_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_private_statement", "check_private_table", "check_public_values", "numbers_as_written"]
+__all__ = [
+    "check_private_statement",
+    "check_private_table",
+    "check_public_values",
+    "check_ranks_ascend",
+    "check_shared_alone",
+    "numbers_as_written",
+]
 
 _ROUNDING = 1e-6  # of the width: a float32 column cannot hold every bound
 
@@ -82,6 +89,35 @@ def numbers_as_written(chunked: Any, attribute: Attribute) -> tuple[Any, Column]
         except pa.ArrowInvalid:
             return np.full(len(array), np.nan), column
     return column.absolute(), column
+
+
+def check_ranks_ascend(table: pa.Table, recipe: Recipe) -> Finding:
+    """Lists in rank order ascend: numbers, and ranks of ordered categories."""
+    falling = []
+    for name in recipe.schema.quasi_identifiers:
+        attribute, chunked = recipe.attributes[name], table.column(name)
+        if attribute.kind is Kind.NUMERIC:
+            ranks, _ = numbers_as_written(chunked, attribute)
+        elif attribute.kind is Kind.ORDINAL:
+            place = {category_text(label): rank for rank, label in enumerate(attribute.categories or ())}
+            ranks = np.array([place.get(category_text(label), -1) for label in chunked.to_pylist()])
+        else:
+            continue
+        if len(ranks) and not (np.diff(ranks) >= 0).all():
+            falling.append(name)
+    said = f"falls in {columns_phrase(falling)}" if falling else "every list ascends: rows are ranks, not records"
+    return Finding("ranks", not falling, said)
+
+
+def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
+    """Every value of each attribute alone, or of each combination of a method of records, is shared by k records."""
+    names = recipe.schema.quasi_identifiers
+    groups = [(name,) for name in names] if method_named(recipe.method).labels == "attributes" else [names]
+    rare = [", ".join(group) for group in groups if not recount(table, group, recipe.k).holds]
+    said = (
+        f"some values of {'; '.join(rare)} are in fewer records" if rare else "as cells of at least k records make them"
+    )
+    return Finding(f"values shared by at least k = {recipe.k} records", not rare, said)
 
 
 def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Finding:
