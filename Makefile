@@ -46,6 +46,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
+	$(BIN)/python benchmarks/cross_moment.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
