@@ -171,6 +171,16 @@ def test_the_largest_variance_of_a_cell_survives_truncation():
         assert variance[0, 0] > 9.0 / 4  # the printed bound would have cut it
 
 
+def test_truncation_by_the_mean_moves_no_variance_that_records_have():
+    rng = np.random.default_rng(8)
+    values = np.concatenate([rng.random((400, 2)) ** 4, rng.integers(0, 2, (400, 2))])
+    kept = cross_moments(values, Cells(np.arange(800) % 80), 1, content=Content.VARIANCES)
+    found = truncate_variances(kept.covariances, np.ones(2), kept.sizes, kept.means)
+    np.testing.assert_allclose(found, kept.covariances)
+    low = truncate_variances(np.full((1, 1), 0.25), np.ones(1), np.array([10]), np.array([[0.1]]))
+    assert low[0, 0] == pytest.approx(10 / 9 * 0.09)
+
+
 def test_skewness_is_brought_into_the_region_of_the_skew_normal():
     assert pytest.approx(0.99527, abs=1e-5) == MOST_SKEWNESS
     found = feasible_skewness(np.array([5.0, -5.0, 0.2, 1.0]), np.array([1.0, 1e-200, 1.0, 0.0]))

@@ -257,3 +257,7 @@ def test_the_manifest_tells_the_stages():
     assert stages["aggregate"]["m"] == 2
     assert stages["noise"]["shares"] == [0.5, 0.3, 0.2]
     assert stages["space"]["units"] == "domain"
+    assert stages["noise"]["truncation"] == "by_width"  # as published; the general method does better
+    general = microagg.release(survey(), recipe_for())
+    stages = {stage["stage"]: stage for stage in json.loads(general.manifest.as_json())["stages"]}
+    assert stages["noise"]["truncation"] == "by_mean"

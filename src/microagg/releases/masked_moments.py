@@ -50,6 +50,8 @@ class Plan:
         Of mean, covariance and coskewness; None masks them jointly.
     fixed_diagonal : bool
         Repair a noisy covariance without touching the (truncated) variances; otherwise by clipping eigenvalues.
+    within_mean : bool
+        Truncate variances to what values with the published mean can have, not only to what the width allows.
     """
 
     m: int = 1
@@ -58,11 +60,7 @@ class Plan:
     coskewness: Coskewness = Coskewness.MARGINAL
     shares: tuple[float, ...] | None = None
     fixed_diagonal: bool = True
-
-    @property
-    def needs_all(self) -> bool:
-        """Spectra are of whole matrices."""
-        return self.spectra
+    within_mean: bool = False
 
 
 def kept_moments(values: FloatArray, labels: IntArray, plan: Plan) -> CrossMoments:
@@ -71,8 +69,9 @@ def kept_moments(values: FloatArray, labels: IntArray, plan: Plan) -> CrossMomen
         values,
         Cells(labels),
         plan.m,
-        content=Content.PURE if plan.needs_all else plan.content,
-        coskewness=Coskewness.ALL if plan.needs_all else plan.coskewness,
+        # Spectra are of whole matrices.
+        content=Content.PURE if plan.spectra else plan.content,
+        coskewness=Coskewness.ALL if plan.spectra else plan.coskewness,
     )
 
 
@@ -88,19 +87,20 @@ def masked_moments(
 def repaired(moments: CrossMoments, widths: FloatArray, plan: Plan) -> CrossMoments:
     """The moments moved to where records in the box could have them: post-processing.
 
-    Means into the box, variances into [0, k / (k - 1) width^2 / 4], covariances to the nearest positive semidefinite
-    matrix. The coskewness is left: only with a variance does it mean a skewness (:func:`drawn_records`).
+    Means into the box, variances into what the box (or the mean) allows, covariances to the nearest positive
+    semidefinite matrix. The coskewness is left: only with a variance does it mean a skewness (:func:`drawn_records`).
     """
     means = truncate_means(moments.means, widths)
     if not moments.pairs:
         return replace(moments, means=means)
     matrices = moments.covariance_matrices
-    variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes)
+    given = means if plan.within_mean else None
+    variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes, given)
     if all(i == j for i, j in moments.pairs):
         return replace(moments, means=means, covariances=variances)
     if not plan.fixed_diagonal:
         matrices = nearest_psd(matrices)
-        variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes)
+        variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes, given)
     matrices = nearest_psd_with_diagonal(matrices, variances)
     i, j = np.array(moments.pairs).T
     return replace(moments, means=means, covariances=matrices[:, i, j])

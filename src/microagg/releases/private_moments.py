@@ -69,6 +69,7 @@ class CrossMoment:
         "masking": Choice(("joint", "separate")),
         "strategy": ChoiceOrWeights(tuple(STRATEGIES)),
         "repair": Choice(("fixed_diagonal", "clipped_eigenvalues")),
+        "truncation": Choice(("by_mean", "by_width")),
         "units": Choice(("domain", "raw")),
     }
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -79,6 +80,7 @@ class CrossMoment:
         "masking": "joint",
         "strategy": None,
         "repair": "fixed_diagonal",
+        "truncation": None,
         "units": "domain",
     }
     uses_space: ClassVar[bool] = False
@@ -180,6 +182,8 @@ class CrossMoment:
             arrays |= {
                 column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
+        if tables:
+            remarks.append("a row of the table is a statistic of a cell, not a record")
         promise = SPECTRA_PROMISE if _is_individual(plan) else COEFFICIENTS_PROMISE
         return Protected(
             arrays,
@@ -220,9 +224,12 @@ def plan_of(recipe: Recipe) -> Plan:
     chosen = option_of(recipe, "coskewness")
     # Draws of records use marginal coskewness only: noise for the rest would be budget wasted.
     default = Coskewness.ALL if form_of(recipe) == MOMENTS else Coskewness.MARGINAL
-    common = {
+    # The paper truncates by width; by mean is ours, free, and better.
+    truncation = option_of(recipe, "truncation") or ("by_width" if method.number else "by_mean")
+    common: dict[str, Any] = {
         "coskewness": default if chosen is None else Coskewness(chosen),
         "fixed_diagonal": option_of(recipe, "repair") == "fixed_diagonal",
+        "within_mean": truncation == "by_mean",
     }
     if method.number:
         return replace(PAPER_METHODS[method.number].plan, **common)
@@ -315,5 +322,6 @@ def _stages(recipe: Recipe, plan: Plan, blocks: Sequence[Block], *, raw: bool) -
             "masking": masking,
             **({} if plan.shares is None else {"shares": list(plan.shares)}),
             "repair": "fixed_diagonal" if plan.fixed_diagonal else "clipped_eigenvalues",
+            "truncation": "by_mean" if plan.within_mean else "by_width",
         },
     }
