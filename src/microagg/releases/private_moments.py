@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,12 +14,11 @@ from microagg.aggregate.moments import Content, Coskewness, CrossMoments
 from microagg.partition.base import cells_in_order
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee, differential_privacy
-from microagg.privacy.masking import STRATEGIES, strategy_shares
+from microagg.privacy.masking import STRATEGIES
 from microagg.privacy.mechanism import Noise
-from microagg.privacy.sensitivity import LEAST_RECORDS
 from microagg.releases.catalogue import method_named
-from microagg.releases.cross_moment_methods import PAPER_METHODS
 from microagg.releases.masked_moments import Plan, drawn_records, kept_moments, masked_moments
+from microagg.releases.moments_choice import MOMENTS, RECORDS, check_moments, groups_of, is_individual, plan_of
 from microagg.releases.moments_table import COLUMNS, check_moments_table, moments_table
 from microagg.releases.private import bounds_read_from_data, form_of, option_of
 from microagg.releases.private_check import check_public_values
@@ -29,24 +26,21 @@ from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Attribute, Role
-from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
+from microagg.schema.attribute import Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment", "plan_of"]
+__all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-RECORDS, MOMENTS = "records", "moments"
 COEFFICIENTS_PROMISE = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
 SPECTRA_PROMISE = (
     "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
     "original records"
 )
-_FIXED_BY_NUMBER = ("m", "statistics", "content", "masking", "strategy")
 
 
 class CrossMoment:
@@ -64,8 +58,8 @@ class CrossMoment:
     options: ClassVar[Mapping[str, Constraint]] = {
         "m": Integer(0, 2),
         "statistics": Choice(("coefficients", "spectra")),
-        "content": Choice(tuple(Content)),
-        "coskewness": Choice(tuple(Coskewness)),
+        "content": Choice(tuple(map(str, Content))),
+        "coskewness": Choice(tuple(map(str, Coskewness))),
         "masking": Choice(("joint", "separate")),
         "strategy": ChoiceOrWeights(tuple(STRATEGIES)),
         "repair": Choice(("fixed_diagonal", "clipped_eigenvalues")),
@@ -89,42 +83,7 @@ class CrossMoment:
     @classmethod
     def check(cls, recipe: Recipe) -> None:
         """Raise ValueError with the line that mends the recipe."""
-        assert recipe.privacy is not None
-        given, method = recipe.privacy.options, method_named(recipe.method)
-        fixed = [name for name in _FIXED_BY_NUMBER if name in given]
-        if method.number and fixed:
-            raise ValueError(
-                f"privacy.{fixed[0]}: {method.name} is method {method.number} of the paper, which fixes it. "
-                'To choose freely: method = "dp_moments"'
-            )
-        if method.number and recipe.blocks.form is not BlockForm.ONE:
-            raise ValueError(f'blocks: {method.name} has no use for [blocks]. To choose freely: method = "dp_moments"')
-        if recipe.blocks.form in (BlockForm.CORRELATED, BlockForm.SPREAD):
-            raise ValueError(
-                f"blocks.form: {recipe.blocks.form!s} reads from the records which attributes go together; name the "
-                'groups (form = "given"), or take neighbours (form = "contiguous")'
-            )
-        dated = [name for name in recipe.schema.quasi_identifiers if _has_dates(recipe.attributes[name])]
-        if form_of(recipe) == MOMENTS and dated:
-            raise ValueError(f"privacy.form: moments of dates ({dated[0]!r}) have no unit; publish records")
-        separate = method.number == "" and given.get("masking") == "separate"
-        if "strategy" in given and not separate:
-            raise ValueError('privacy.strategy: is for masking = "separate"')
-        if given.get("statistics") == "spectra" and given.get("content") == "variances":
-            raise ValueError('privacy.content: spectra are of whole matrices; leave content out, or set "pure"')
-        plan = plan_of(recipe)
-        if "coskewness" in given and (plan.m < 2 or plan.content is Content.VARIANCES or plan.spectra):
-            raise ValueError('privacy.coskewness: is for m = 2 with content = "pure"')
-        if recipe.k < LEAST_RECORDS[plan.m]:
-            raise ValueError(
-                f"k: the sensitivity of m = {plan.m} moments is proved for cells of at least {LEAST_RECORDS[plan.m]} "
-                f"records. Got k = {recipe.k}"
-            )
-        if recipe.privacy.weights is not None and len(groups_of(recipe)) == 1:
-            raise ValueError(
-                "privacy.weights: all attributes share cells and are masked together; weights divide the budget among "
-                "groups of attributes ([blocks])"
-            )
+        check_moments(recipe)
 
     @classmethod
     def guarantee(cls, recipe: Recipe) -> Guarantee:
@@ -137,7 +96,7 @@ class CrossMoment:
             recipe.privacy.epsilon,
             recipe.schema.quasi_identifiers,
             target=MICROAGGREGATED,
-            model=EPSILON_IDP if _is_individual(plan) else EPSILON_DP,
+            model=EPSILON_IDP if is_individual(plan) else EPSILON_DP,
             unprotected=beside,
             bounds_from_data=bounds_read_from_data(recipe),
             order_kept=recipe.output.order is RowOrder.KEPT and form == RECORDS,
@@ -149,7 +108,7 @@ class CrossMoment:
             ),
             not_promised=(
                 "a record that would have been put into another cell: two cells would change, and others with them",
-                *(_SPECTRAL_CAVEATS if _is_individual(plan) else ()),
+                *(_SPECTRAL_CAVEATS if is_individual(plan) else ()),
             ),
         )
 
@@ -184,7 +143,7 @@ class CrossMoment:
             }
         if tables:
             remarks.append("a row of the table is a statistic of a cell, not a record")
-        promise = SPECTRA_PROMISE if _is_individual(plan) else COEFFICIENTS_PROMISE
+        promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
         return Protected(
             arrays,
             tuple(blocks),
@@ -216,51 +175,6 @@ _SPECTRAL_CAVEATS = (
     "exactness: eigenvalues and eigenvectors are computed in floating point, with an allowance for rounding that is "
     "ample but not proved",
 )
-
-
-def plan_of(recipe: Recipe) -> Plan:
-    """What is kept and how it is masked, by the method's number in the paper or by the recipe's choices."""
-    method = method_named(recipe.method)
-    chosen = option_of(recipe, "coskewness")
-    # Draws of records use marginal coskewness only: noise for the rest would be budget wasted.
-    default = Coskewness.ALL if form_of(recipe) == MOMENTS else Coskewness.MARGINAL
-    # The paper truncates by width; by mean is ours, free, and better.
-    truncation = option_of(recipe, "truncation") or ("by_width" if method.number else "by_mean")
-    common: dict[str, Any] = {
-        "coskewness": default if chosen is None else Coskewness(chosen),
-        "fixed_diagonal": option_of(recipe, "repair") == "fixed_diagonal",
-        "within_mean": truncation == "by_mean",
-    }
-    if method.number:
-        return replace(PAPER_METHODS[method.number].plan, **common)
-    m = int(option_of(recipe, "m"))
-    spectra = option_of(recipe, "statistics") == "spectra"
-    shares = None
-    if option_of(recipe, "masking") == "separate":
-        shares = strategy_shares(option_of(recipe, "strategy") or "balanced", m)
-    content = Content.PURE if spectra else Content(option_of(recipe, "content"))
-    return Plan(m, spectra=spectra, content=content, shares=shares, **common)
-
-
-def _has_dates(attribute: Attribute) -> bool:
-    return attribute.bounds is not None and isinstance(attribute.bounds[0], dt.date)
-
-
-def _is_individual(plan: Plan) -> bool:
-    return plan.spectra and plan.m > 0
-
-
-def groups_of(recipe: Recipe, names: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes with cells of their own, in the order of `names`."""
-    names = recipe.schema.quasi_identifiers if names is None else names
-    method = method_named(recipe.method)
-    alone = method.number and PAPER_METHODS[method.number].each_alone
-    if alone or method.labels == "attributes":
-        return contiguous_blocks(names, 1)
-    blocks = recipe.blocks
-    if blocks.form in (BlockForm.CORRELATED, BlockForm.SPREAD):
-        return (tuple(names),)  # refused by `check`
-    return choose_blocks(blocks.form, names, size=blocks.size, given=blocks.attributes)
 
 
 def _shares(budget: Budget, groups: Sequence[Sequence[str]], recipe: Recipe) -> list[Budget]:

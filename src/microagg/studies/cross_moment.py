@@ -30,7 +30,7 @@ from microagg.releases.masked_moments import drawn_records, kept_moments, masked
 from microagg.tables import datasets
 from microagg.tables.frames import Frame
 
-__all__ = ["DATA", "Curve", "Data", "crossing", "curve", "rank_matched", "squared_error"]
+__all__ = ["DATA", "Curve", "Data", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
