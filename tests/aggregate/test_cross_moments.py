@@ -154,6 +154,13 @@ def test_a_feasible_matrix_is_left_as_it_is():
     np.testing.assert_allclose(nearest_psd_with_diagonal(matrices, diagonals), matrices, atol=1e-12)
 
 
+def test_repair_by_blocks_of_cells_is_the_same(monkeypatch):
+    noisy, diagonals = symmetric(9, 20, 3), np.random.default_rng(9).uniform(0.1, 1.0, (20, 3))
+    whole = nearest_psd_with_diagonal(noisy, diagonals)
+    monkeypatch.setattr("microagg.aggregate.repair._LARGEST_BLOCK", 80)
+    np.testing.assert_allclose(nearest_psd_with_diagonal(noisy, diagonals), whole, atol=1e-12)
+
+
 def test_where_nothing_varies_the_row_is_zero():
     found = nearest_psd_with_diagonal(symmetric(7, 3, 3), np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
     assert (found[:, 0] == 0).all()

@@ -156,7 +156,7 @@ def test_groups_of_attributes_share_the_budget():
     blocks = {"form": "given", "attributes": [["y"], ["x"]]}
     made = microagg.release(survey(), recipe_for(blocks=blocks, privacy={"weights": {"x": 0.25, "y": 0.75}}))
     spent = {one["on"]: one["epsilon"] for one in made.statement.as_dict()["budget"]["expenses"]}
-    assert spent == {"mean and moments of y": 1.5, "mean and moments of x": 0.5}
+    assert spent == {"k times mean and moments of y": 1.5, "k times mean and moments of x": 0.5}
     assert [block.attributes for block in made.blocks] == [("y",), ("x",)]
 
 

@@ -27,6 +27,8 @@ IntArray = npt.NDArray[np.int64]
 MOST_SKEWNESS = math.sqrt(2.0 / math.pi) * (4.0 / math.pi - 1.0) * (1.0 - 2.0 / math.pi) ** -1.5
 """Skewness of the half-normal distribution, 0.9953: a skew-normal one stays below it."""
 
+_LARGEST_BLOCK = 4_000_000  # numbers that Newton's method holds at once
+
 
 def truncate_means(means: FloatArray, widths: FloatArray) -> FloatArray:
     """Move means into [0, width] of each attribute."""
@@ -114,7 +116,7 @@ def nearest_psd_with_diagonal(
     -----
     Newton's method on the dual problem [1]_, for all cells at once; cells that have settled leave the loop. The
     iterate is positive semidefinite and its diagonal nearly right; scaling rows and columns makes it exact and keeps
-    it positive semidefinite. O(d^4) per cell and step.
+    it positive semidefinite. O(d^4) per cell and step; memory is bounded by doing so many cells at a time.
 
     References
     ----------
@@ -136,16 +138,16 @@ def nearest_psd_with_diagonal(
     result = np.where(varies[:, :, None] & varies[:, None, :], 0.5 * (matrices + np.swapaxes(matrices, 1, 2)), 0.0)
     places = np.arange(d)
     result[:, places, places] = diagonals
-    active = np.flatnonzero(np.linalg.eigvalsh(result)[:, 0] < 0.0)
-    if not len(active):
-        return result
-    scale = diagonals[active].max(axis=1)
-    # An attribute that does not vary takes no part: a 1 of its own keeps Newton's equations regular.
-    wanted = np.where(varies[active], diagonals[active] / scale[:, None], 1.0)
-    given = result[active] / scale[:, None, None]
-    given[:, places, places] = wanted
-    settled = _dual_newton(given, wanted, tolerance, most_steps) * scale[:, None, None]
-    result[active] = _with_diagonal(settled, diagonals[active])
+    infeasible = np.flatnonzero(np.linalg.eigvalsh(result)[:, 0] < 0.0)
+    for start in range(0, len(infeasible), step := max(_LARGEST_BLOCK // d**3, 1)):
+        active = infeasible[start : start + step]
+        scale = diagonals[active].max(axis=1)
+        # An attribute that does not vary takes no part: a 1 of its own keeps Newton's equations regular.
+        wanted = np.where(varies[active], diagonals[active] / scale[:, None], 1.0)
+        given = result[active] / scale[:, None, None]
+        given[:, places, places] = wanted
+        settled = _dual_newton(given, wanted, tolerance, most_steps) * scale[:, None, None]
+        result[active] = _with_diagonal(settled, diagonals[active])
     return result
 
 

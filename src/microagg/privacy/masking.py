@@ -111,7 +111,7 @@ def mask_coefficients(
             rounding=unit * largest,
             budget=budget,
             noise=noise,
-            on=f"mean and moments of {on}" if moments.pairs else f"mean of {on}",
+            on=f"k times mean and moments of {on}" if moments.pairs else f"k times mean of {on}",
         )
         return moments.with_statistics(noisy / sizes)
     parts = budget.divide(dict(zip(_kinds(moments.m), shares, strict=True)))
@@ -122,16 +122,32 @@ def mask_coefficients(
         rounding=unit * float(widths.max()),
         budget=parts["mean"],
         noise=noise,
-        on=f"mean of {on}",
+        on=f"k times mean of {on}",
     )
     masked = replace(moments, means=means / sizes)
     if moments.m >= 1:
         scale = np.array([widths[i] * widths[j] for i, j in moments.pairs])
-        noisy = _each(moments.covariances, scale, sizes, unit, parts["covariance"], noise, f"covariance of {on}")
+        noisy = _each(
+            moments.covariances,
+            scale,
+            sizes,
+            unit,
+            parts["covariance"],
+            noise,
+            f"k times covariance of {on}, in units of the widths",
+        )
         masked = replace(masked, covariances=noisy)
     if moments.m == 2:
         scale = np.array([widths[i] * widths[j] * widths[last] for i, j, last in moments.triples])
-        noisy = _each(moments.coskewness, scale, sizes, unit, parts["coskewness"], noise, f"coskewness of {on}")
+        noisy = _each(
+            moments.coskewness,
+            scale,
+            sizes,
+            unit,
+            parts["coskewness"],
+            noise,
+            f"k times coskewness of {on}, in units of the widths",
+        )
         masked = replace(masked, coskewness=noisy)
     return masked
 
@@ -201,7 +217,14 @@ def mask_spectra(
     ends = np.cumsum([part.shape[1] for part in statistics])
     flat = np.hstack([part / scale for part, scale in zip(statistics, scales, strict=True)])
     if shares is None:
-        noisy = _noisy(flat, 1.0, rounding=_SPECTRAL_ERROR, budget=budget, noise=noise, on=f"mean and spectra of {on}")
+        noisy = _noisy(
+            flat,
+            1.0,
+            rounding=_SPECTRAL_ERROR,
+            budget=budget,
+            noise=noise,
+            on=f"mean and spectra of {on}, in units of sensitivity",
+        )
     else:
         parts = budget.divide(dict(zip(_kinds(moments.m), shares, strict=True)))
         of_kind = np.split(flat, [ends[0], ends[2]] if third is not None else [ends[0]], axis=1)
@@ -214,7 +237,7 @@ def mask_spectra(
                     rounding=_SPECTRAL_ERROR,
                     budget=parts[kind],
                     noise=noise,
-                    on=f"{what} of {on}",
+                    on=f"{what} of {on}, in units of sensitivity",
                 )
                 for columns, kind, what in zip(of_kind, _kinds(moments.m), said, strict=False)
             ]
