@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from microagg.errors import GuaranteeError, TableError
 from microagg.releases.groups import combine
@@ -77,7 +78,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
             raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
-    sizes = np.bincount(combine(codes, table.num_rows)) if table.num_rows else np.zeros(0, dtype=np.int64)
+    sizes = _sizes(codes, table.num_rows)
     below = sizes[sizes < k]
     return Recount(
         attributes=tuple(attributes),
@@ -87,6 +88,15 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
         records_below=int(below.sum()),
         k=k,
     )
+
+
+def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDArray[np.int64]:
+    if not n_records:
+        return np.zeros(0, dtype=np.int64)
+    # The codes of one attribute are small numbers as they are, but for missing ones.
+    labels = codes[0].astype(np.int64) + 1 if len(codes) == 1 else combine(codes, n_records)
+    sizes = np.bincount(labels)
+    return sizes[sizes > 0]
 
 
 def require_k(count: Recount, where: str) -> None:
