@@ -20,9 +20,9 @@ from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
 
-__all__ = ["MOMENTS", "RECORDS", "check_moments", "groups_of", "is_individual", "plan_of"]
+__all__ = ["MOMENTS", "SAMPLED", "check_moments", "groups_of", "is_individual", "plan_of"]
 
-RECORDS, MOMENTS = "records", "moments"
+SAMPLED, MOMENTS = "sampled", "moments"
 _FIXED_BY_NUMBER = ("m", "statistics", "content", "masking", "strategy")
 
 

@@ -18,7 +18,7 @@ from microagg.privacy.masking import STRATEGIES
 from microagg.privacy.mechanism import Noise
 from microagg.releases.catalogue import method_named
 from microagg.releases.masked_moments import Plan, drawn_records, kept_moments, masked_moments
-from microagg.releases.moments_choice import MOMENTS, RECORDS, check_moments, groups_of, is_individual, plan_of
+from microagg.releases.moments_choice import MOMENTS, SAMPLED, check_moments, groups_of, is_individual, plan_of
 from microagg.releases.moments_table import COLUMNS, check_moments_table, moments_table
 from microagg.releases.private import bounds_read_from_data, form_of, option_of
 from microagg.releases.private_check import check_public_values
@@ -53,8 +53,8 @@ class CrossMoment:
     set. Groups of attributes, each with cells of its own, share the budget (Algorithm 3).
     """
 
-    forms: ClassVar[tuple[str, ...]] = (RECORDS, MOMENTS)
-    linked_forms: ClassVar[tuple[str, ...]] = (RECORDS,)
+    forms: ClassVar[tuple[str, ...]] = (SAMPLED, MOMENTS)
+    linked_forms: ClassVar[tuple[str, ...]] = (SAMPLED,)
     options: ClassVar[Mapping[str, Constraint]] = {
         "m": Integer(0, 2),
         "statistics": Choice(("coefficients", "spectra")),
@@ -91,7 +91,7 @@ class CrossMoment:
         assert recipe.privacy is not None
         plan, several = plan_of(recipe), len(groups_of(recipe)) > 1
         form = form_of(recipe)
-        beside = recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) if form == RECORDS else ()
+        beside = recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) if form == SAMPLED else ()
         return differential_privacy(
             recipe.privacy.epsilon,
             recipe.schema.quasi_identifiers,
@@ -99,8 +99,8 @@ class CrossMoment:
             model=EPSILON_IDP if is_individual(plan) else EPSILON_DP,
             unprotected=beside,
             bounds_from_data=bounds_read_from_data(recipe),
-            order_kept=recipe.output.order is RowOrder.KEPT and form == RECORDS,
-            equal_values=form == RECORDS and plan.m == 0,
+            order_kept=recipe.output.order is RowOrder.KEPT and form == SAMPLED,
+            equal_values=form == SAMPLED and plan.m == 0,
             assumptions=(
                 "which records share a cell, and so how many there are in each, is given: it is not protected, and a "
                 "replaced record stays in its cell",
