@@ -9,7 +9,8 @@ from typing import Any
 
 from microagg._validation import Constraint
 from microagg.errors import RecipeError, did_you_mean
-from microagg.releases.cross_moment_methods import PAPER, PAPER_METHODS, PaperMethod
+from microagg.releases.cross_moment_entries import numbered_methods, with_moments
+from microagg.releases.cross_moment_methods import PAPER
 from microagg.schema.attribute import Kind
 
 __all__ = ["METHODS", "PAPERS", "Method", "find_method", "method_named"]
@@ -249,70 +250,13 @@ _LISTED = (
     ),
 )
 
-_MOMENTS_PATH = "microagg.releases.private_moments:CrossMoment"
-_CROSS_MOMENT = "Cross-moment microaggregation, docs/algorithms/cross_moment.md"
-_GIVEN_PARTITION = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
-_INDIVIDUAL = "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it"
-_DOMAIN_SPACE = "public bounds: every attribute scaled to [0, 1]"
-
-
-def _with_moments(base: Method) -> Method:
-    """Moments under differential privacy over the cells of any other method."""
-    return Method(
-        name="dp_moments" if base.name == "mdav" else f"dp_moments_{base.name}",
-        title=f"Cross-moment microaggregation over {base.title}",
-        summary=f"Mean and central moments of the cells of {base.title} with noise, and records drawn from them.",
-        partitioner_path=base.partitioner_path,
-        preset=base.preset,
-        private_path=_MOMENTS_PATH,
-        space=_DOMAIN_SPACE,
-        aggregate="mean, covariance and coskewness: [privacy] m, statistics, content",
-        noise="Laplace: [privacy] masking, strategy",
-        guarantee=f"{_GIVEN_PARTITION} (of spectra: epsilon-individual-DP)",
-        reference=_CROSS_MOMENT,
-        kinds=(Kind.NUMERIC,),
-    )
-
-
-def _of_paper(method: PaperMethod) -> Method:
-    """A numbered method of the paper as an entry."""
-    plan = method.plan
-    kept = ("mean", "mean and covariance", "mean, covariance and coskewness")[plan.m]
-    drawn = "" if not plan.m else f", {plan.content}; {'skew-' if plan.m == 2 else ''}normal draws"
-    shares = "" if plan.shares is None else f" ({', '.join(f'{share:g}' for share in plan.shares)})"
-    masked = "" if not plan.m else " jointly" if plan.shares is None else f" separately{shares}"
-    common: dict[str, Any] = {
-        "name": method.name,
-        "title": f"Method {method.number} of the cross-moment paper",
-        "summary": method.summary,
-        "partitioner_path": "microagg.partition.mdav:MDAV",
-        "reference": _CROSS_MOMENT,
-        "kinds": (Kind.NUMERIC,),
-        "number": method.number,
-        "space": _DOMAIN_SPACE + (", each attribute alone" if method.each_alone else ""),
-        "aggregate": f"{kept}{', as spectra' if plan.spectra else drawn}",
-    }
-    if method.noise:
-        return Method(
-            **common,
-            private_path=_MOMENTS_PATH,
-            noise=f"Laplace{masked}",
-            guarantee=_INDIVIDUAL if plan.spectra else _GIVEN_PARTITION,
-        )
-    tables: dict[str, Mapping[str, Any]] = {"space": {"standardize": "bounds"}}
-    if plan.m:
-        tables["aggregate"] = {"form": "sampled", "moments": plan.m, "content": str(plan.content)}
-    drawn_from = "drawn from cells of at least k; no k-anonymity"
-    return Method(**common, tables=tables, guarantee=drawn_from if plan.m else K_ANONYMOUS)
-
-
 METHODS: dict[str, Method] = {method.name: method for method in _LISTED}
 METHODS |= {
     general.name: general
-    for general in (_with_moments(method) for method in _LISTED if not method.is_private and method.name != "mic1d")
+    for general in (with_moments(method) for method in _LISTED if not method.is_private and method.name != "mic1d")
 }
 
-PAPERS: dict[str, dict[str, Method]] = {PAPER: {number: _of_paper(one) for number, one in PAPER_METHODS.items()}}
+PAPERS: dict[str, dict[str, Method]] = {PAPER: numbered_methods(METHODS["mdav"])}
 """Numbered methods by paper: ``PAPERS["cross_moment"]["6"]``; a recipe may also say ``"cross_moment:6"``."""
 
 _BY_NAME = METHODS | {method.name: method for paper in PAPERS.values() for method in paper.values()}
