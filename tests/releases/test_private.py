@@ -194,6 +194,13 @@ def test_flat_categories_are_a_tree_of_depth_one_without_its_root():
     assert seen == {1, 2, 3, 4}
 
 
+def test_codes_declared_as_numbers_match_the_nodes_of_a_taxonomy():
+    declared = nominal(taxonomy={"1": "r", "2": "r"}, categories=[1, 2.0])
+    recipe = Recipe(method="dp_individual_ranking", k=2, privacy={"epsilon": 1e6}, attributes={"code": declared})
+    released = microagg.release(pa.table({"code": ["1", "1", "2", "2"]}), recipe).table["code"].to_pylist()
+    assert sorted(released) == ["1", "1", "2", "2"]
+
+
 def test_dates_are_noised_on_their_public_scale():
     days = [dt.date(2000, 1, 1) + dt.timedelta(days=10 * i) for i in range(12)]
     declared = numeric(bounds=[dt.date(1990, 1, 1), dt.date(2010, 12, 31)])
@@ -360,6 +367,7 @@ BOUNDED = {"x": numeric(bounds=[0, 10])}
         ([1.0, None, 2.0, 3.0], BOUNDED, "column 'x' has 1 missing values"),
         ([1.0, float("inf"), 2.0, 3.0], BOUNDED, "1 values that are infinite"),
         ([1.0], BOUNDED, "k = 2 needs at least 2 records"),
+        ([1.0, 2.0], {"x": numeric(bounds=[-1.7e308, 1.7e308])}, "its bounds are too far apart"),
         (
             ["a", "b", "z", "z"],
             {"x": nominal(categories=["a", "b"])},

@@ -70,7 +70,7 @@ class OpenDPNoise:
         """Discrete Laplace noise: P(z) proportional to exp(-|z| / scale)."""
         measurement = _measurement("laplace", scale)
         _require_enough(measurement.map(sensitivity), epsilon)
-        return np.asarray(measurement(counts.tolist()), dtype=np.int64)
+        return np.asarray(measurement(np.ascontiguousarray(counts)), dtype=np.int64)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """The place of the largest score plus exponential noise: the exponential mechanism as permute-and-flip."""

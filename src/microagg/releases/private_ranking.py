@@ -95,18 +95,19 @@ class PrivateRanking:
         for column in columns:
             on = f"means of {len(sizes)} runs of {column.name}"
             if column.kind is Kind.NOMINAL:
-                places: FloatArray
                 places, of_runs = _centroids(column, sizes, budget=shares[column.name], noise=noise)
-                by_rank = np.repeat(of_runs, sizes)
             else:
                 places = column.values
                 means = noisy_run_means(places, sizes, column.grid, budget=shares[column.name], noise=noise, on=on)
-                of_runs, by_rank = _processed(means, sizes, column, monotone)
+                of_runs = _in_order(means, sizes, column, monotone)
+            interpolated = monotone == INTERPOLATED and column.kind is not Kind.NOMINAL
             if aligned:
                 labels = run_labels(order_of(places), sizes)
                 blocks.append(Block((column.name,), labels))
+                of_runs = spread_steps(of_runs, sizes, by_rank=False) if interpolated else of_runs
                 arrays[column.name] = column.published(of_runs[labels])
             else:
+                by_rank = spread_steps(of_runs, sizes, by_rank=True) if interpolated else np.repeat(of_runs, sizes)
                 arrays[column.name] = column.published(by_rank)
         remarks = () if aligned else ("a row is a rank: its values belong to no record and not to each other",)
         cells = {"n_cells": len(sizes), "smallest_cell": int(sizes.min()), "largest_cell": int(sizes.max())}
@@ -127,17 +128,9 @@ class PrivateRanking:
         return found
 
 
-def _processed(
-    means: FloatArray, sizes: IntArray, column: PublicColumn, monotone: str
-) -> tuple[FloatArray, FloatArray]:
-    """What each run and what each rank publishes."""
-    if monotone == OFF:
-        clamped = np.clip(means, column.low, column.high)
-        return clamped, np.repeat(clamped, sizes)
-    ascending = in_order(means, sizes, column.grid)
-    if monotone == STEPS:
-        return ascending, np.repeat(ascending, sizes)
-    return spread_steps(ascending, sizes, by_rank=False), spread_steps(ascending, sizes, by_rank=True)
+def _in_order(means: FloatArray, sizes: IntArray, column: PublicColumn, monotone: str) -> FloatArray:
+    """The noisy means within the bounds, in order or as they are."""
+    return np.clip(means, column.low, column.high) if monotone == OFF else in_order(means, sizes, column.grid)
 
 
 def _centroids(column: PublicColumn, sizes: IntArray, *, budget: Budget, noise: Noise) -> tuple[FloatArray, FloatArray]:

@@ -13,6 +13,7 @@ from microagg.errors import TableError
 from microagg.privacy.mechanism import Grid
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import ranks_of
+from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ def _numeric(column: Column, attribute: Attribute, clamp: bool, bounds_from_data
     else:
         assert attribute.bounds is not None
         low, high = (column.absolute_number_of(bound) for bound in attribute.bounds)
+    if not np.isfinite(high - low):
+        raise TableError(f"column {column.name!r}: its bounds are too far apart to measure with")
     outside = int(((values < low) | (values > high)).sum())
     if outside and not clamp:
         raise TableError(
@@ -167,7 +170,7 @@ def _bounds_of(column: Column, values: FloatArray) -> tuple[float, float]:
 def _nominal(column: Column, attribute: Attribute, codes: Any, found: Any) -> PublicColumn:
     tree, declared = attribute.taxonomy, attribute.categories
     labels = tuple(tree.nodes) if tree is not None else tuple(declared or ())
-    allowed = tuple(str(one) for one in declared) if tree is not None and declared is not None else labels
+    allowed = labels if tree is None or declared is None else tuple(category_text(one) for one in declared)
     place = {label: code for code, label in enumerate(labels)}
     domain = tuple(place[label] for label in allowed)
     within = ranks_of(column, codes, found, allowed).astype(np.int64)
@@ -187,11 +190,13 @@ def _labels_as(column: Column, labels: tuple[Any, ...]) -> pa.Array:
     import pyarrow as pa
 
     held = column.ordered_categories
-    unfit = [] if held is None or not column.is_text else [label for label in labels if str(label) not in held]
+    unfit = (
+        [] if held is None or not column.is_text else [label for label in labels if category_text(label) not in held]
+    )
     try:
         if unfit:
             raise pa.ArrowInvalid("not among the categories of the dtype")
-        array = pa.array([str(label) for label in labels] if column.is_text else list(labels))
+        array = pa.array([category_text(label) for label in labels] if column.is_text else list(labels))
         array = array.cast(column.values.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise TableError(
