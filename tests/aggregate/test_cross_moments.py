@@ -16,6 +16,7 @@ from microagg.aggregate.repair import (
     feasible_skewness,
     nearest_psd,
     nearest_psd_with_diagonal,
+    truncate_coskewness,
     truncate_variances,
 )
 from microagg.aggregate.spectra import matrices_of, nearest_orthogonal, spectra_of
@@ -186,6 +187,18 @@ def test_truncation_by_the_mean_moves_no_variance_that_records_have():
     np.testing.assert_allclose(found, kept.covariances)
     low = truncate_variances(np.full((1, 1), 0.25), np.ones(1), np.array([10]), np.array([[0.1]]))
     assert low[0, 0] == pytest.approx(10 / 9 * 0.09)
+
+
+def test_truncation_moves_no_coskewness_that_records_have():
+    rng = np.random.default_rng(10)
+    widths = np.array([1.0, 2.0, 0.5])
+    values = np.concatenate([rng.random((400, 3)) ** 4, rng.integers(0, 2, (400, 3))]) * widths
+    kept = cross_moments(values, Cells(np.arange(800) % 160), 2)
+    variances = np.einsum("cii->ci", kept.covariance_matrices)
+    found = truncate_coskewness(kept.coskewness, kept.triples, variances, widths, kept.sizes)
+    np.testing.assert_allclose(found, kept.coskewness, atol=1e-12)
+    cut = truncate_coskewness(100 * kept.coskewness, kept.triples, variances, widths, kept.sizes)
+    assert (np.abs(cut) < 50 * np.abs(kept.coskewness)).any()
 
 
 def test_skewness_is_brought_into_the_region_of_the_skew_normal():

@@ -6,6 +6,7 @@ Repair looks at published numbers only, never at records: it is post-processing.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ __all__ = [
     "feasible_skewness",
     "nearest_psd",
     "nearest_psd_with_diagonal",
+    "truncate_coskewness",
     "truncate_means",
     "truncate_variances",
 ]
@@ -54,6 +56,30 @@ def truncate_variances(
     """
     reached = np.square(widths) / 4.0 if means is None else means * (widths - means)
     return np.clip(variances, 0.0, (sizes / (sizes - 1.0))[:, None] * reached)
+
+
+def truncate_coskewness(
+    coskewness: FloatArray,
+    triples: Sequence[tuple[int, int, int]],
+    variances: FloatArray,
+    widths: FloatArray,
+    sizes: IntArray,
+) -> FloatArray:
+    """Move elements of the coskewness into what values in the box with these variances can have.
+
+    With v the population variances, ``|phi_ijl| <= k^2 / ((k - 1)(k - 2)) (width_i v_i width_j v_j width_l v_l)^(1/3)``:
+    Hoelder's inequality, and no value is further than the width from its mean. Where nothing varies it is 0.
+
+    Examples
+    --------
+    >>> truncate_coskewness(np.array([[9.0]]), [(0, 0, 0)], np.array([[0.0]]), np.ones(1), np.array([5]))
+    array([[0.]])
+    """
+    k = sizes[:, None].astype(np.float64)
+    each = np.cbrt(widths * variances * (k - 1.0) / k)
+    most = np.stack([each[:, i] * each[:, j] * each[:, last] for i, j, last in triples], axis=1)
+    most *= k**2 / ((k - 1.0) * (k - 2.0))
+    return np.clip(coskewness, -most, most)
 
 
 def feasible_skewness(third: FloatArray, variances: FloatArray, *, most: float = 0.995) -> FloatArray:

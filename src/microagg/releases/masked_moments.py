@@ -18,6 +18,7 @@ from microagg.aggregate.repair import (
     feasible_skewness,
     nearest_psd,
     nearest_psd_with_diagonal,
+    truncate_coskewness,
     truncate_means,
     truncate_variances,
 )
@@ -88,7 +89,7 @@ def repaired(moments: CrossMoments, widths: FloatArray, plan: Plan) -> CrossMome
     """The moments moved to where records in the box could have them: post-processing.
 
     Means into the box, variances into what the box (or the mean) allows, covariances to the nearest positive
-    semidefinite matrix. The coskewness is left: only with a variance does it mean a skewness (:func:`drawn_records`).
+    semidefinite matrix, coskewness into what the variances allow.
     """
     means = truncate_means(moments.means, widths)
     if not moments.pairs:
@@ -96,14 +97,17 @@ def repaired(moments: CrossMoments, widths: FloatArray, plan: Plan) -> CrossMome
     matrices = moments.covariance_matrices
     given = means if plan.within_mean else None
     variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes, given)
-    if all(i == j for i, j in moments.pairs):
-        return replace(moments, means=means, covariances=variances)
-    if not plan.fixed_diagonal:
-        matrices = nearest_psd(matrices)
-        variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes, given)
-    matrices = nearest_psd_with_diagonal(matrices, variances)
-    i, j = np.array(moments.pairs).T
-    return replace(moments, means=means, covariances=matrices[:, i, j])
+    covariances = variances
+    if any(i != j for i, j in moments.pairs):
+        if not plan.fixed_diagonal:
+            matrices = nearest_psd(matrices)
+            variances = truncate_variances(np.einsum("cii->ci", matrices), widths, moments.sizes, given)
+        i, j = np.array(moments.pairs).T
+        covariances = nearest_psd_with_diagonal(matrices, variances)[:, i, j]
+    coskewness = moments.coskewness
+    if moments.triples:
+        coskewness = truncate_coskewness(coskewness, moments.triples, variances, widths, moments.sizes)
+    return replace(moments, means=means, covariances=covariances, coskewness=coskewness)
 
 
 def drawn_records(moments: CrossMoments, labels: IntArray, widths: FloatArray, uniforms: Uniforms) -> FloatArray:
