@@ -67,8 +67,8 @@ def truncate_coskewness(
 ) -> FloatArray:
     """Move elements of the coskewness into what values in the box with these variances can have.
 
-    With v the population variances, ``|phi_ijl| <= k^2 / ((k - 1)(k - 2)) (width_i v_i width_j v_j width_l v_l)^(1/3)``:
-    Hoelder's inequality, and no value is further than the width from its mean. Where nothing varies it is 0.
+    With v the population variances, ``|phi_ijl| <= k^2 / ((k - 1)(k - 2)) (w_i v_i w_j v_j w_l v_l)^(1/3)``: Hoelder's
+    inequality, and no value is further than the width w from its mean. Where nothing varies it is 0.
 
     Examples
     --------
