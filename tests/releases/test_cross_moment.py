@@ -139,7 +139,8 @@ def test_the_moments_themselves_can_be_published(tmp_path, constructor, method):
 
 def test_published_moments_approach_those_of_the_cells_as_noise_vanishes():
     table = survey(400)
-    made = microagg.release(table, recipe_for(k=100, privacy={"epsilon": 1e6, "content": "pure", "form": "moments"}))
+    privacy = {"epsilon": 1e6, "content": "pure", "form": "moments"}
+    made = microagg.release(table, recipe_for(k=100, privacy=privacy, output={"order": "kept"}))
     values = np.column_stack([table["x"].to_numpy(), table["y"].to_numpy()])
     (block,) = made.blocks
     for cell in range(block.n_cells):
@@ -150,6 +151,16 @@ def test_published_moments_approach_those_of_the_cells_as_noise_vanishes():
         assert found["mean", "y"] == pytest.approx(own[:, 1].mean(), abs=1e-3)
         assert found["variance", "x x x"] == pytest.approx(own[:, 0].var(ddof=1), abs=1e-3)
         assert found["covariance", "x x y"] == pytest.approx(np.cov(own.T)[0, 1], abs=1e-3)
+
+
+def test_cells_of_a_table_of_moments_come_in_a_random_order():
+    table = survey(3000)
+    privacy = {"epsilon": 1e6, "m": 0, "form": "moments"}
+    kept = microagg.release(table, recipe_for(privacy=privacy, output={"order": "kept"}), seed=1).table
+    first, second = (microagg.release(table, recipe_for(privacy=privacy), seed=seed).table for seed in (1, 2))
+    columns = [[round(one, 2) for one in made["value"].to_pylist()[::2]] for made in (kept, first, second)]
+    assert columns[0] != columns[1] != columns[2]
+    assert sorted(columns[0]) == pytest.approx(sorted(columns[1]), abs=0.02)
 
 
 def test_groups_of_attributes_share_the_budget():

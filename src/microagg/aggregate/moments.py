@@ -209,6 +209,10 @@ class CrossMoments:
         """All statistics side by side, of shape (n_cells, n_statistics): means, covariances, coskewness."""
         return np.hstack([self.means, self.covariances, self.coskewness])
 
+    def of_cells(self, order: npt.NDArray[np.int64]) -> CrossMoments:
+        """Those of some cells, in that order."""
+        return replace(self, sizes=self.sizes[order]).with_statistics(self.statistics[order])
+
     def with_statistics(self, statistics: FloatArray) -> CrossMoments:
         """The same elements with other values, in the order of :attr:`statistics`."""
         first, second = self.n_attributes, self.n_attributes + len(self.pairs)

@@ -135,6 +135,8 @@ class CrossMoment:
             moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=", ".join(attributes))
             blocks.append(Block(tuple(attributes), labels))
             if form_of(recipe) == MOMENTS:
+                if recipe.output.order is RowOrder.SHUFFLED:  # cells are numbered by their first record
+                    moments = moments.of_cells(np.argsort(noise.uniforms(len(moments.sizes))))
                 tables.append(moments_table(moments, attributes, lows, scales, block=len(tables)))
                 continue
             drawn = drawn_records(moments, labels, widths, noise.uniforms)
