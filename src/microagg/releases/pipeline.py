@@ -18,7 +18,7 @@ from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.releases.catalogue import method_named
-from microagg.releases.guidance import guided, told
+from microagg.releases.guidance import guided, told, told_of_pairing
 from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, groups_of_block, prepare
@@ -139,6 +139,7 @@ class _Protected:
     remarks: tuple[str, ...]
     n_coordinates: int
     guided: tuple[Mapping[str, Any], ...] = ()
+    paired: tuple[Mapping[str, Any], ...] = ()
 
 
 def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
@@ -159,7 +160,8 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protec
     arrays: dict[str, pa.Array] = {}
     blocks: list[Block] = []
     remarks: list[str] = []
-    guides = list(prepared.guides.values())
+    guides, paired = list(prepared.guides.values()), list(prepared.paired.values())
+    paired_by: list[Mapping[str, Any]] = []
     guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
     for attributes in chosen:
@@ -171,18 +173,20 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protec
         cells = Cells(labels, prepared.weights)
         if recipe.aggregate.form is AggregateForm.SAMPLED:
             _require_cells(labels, attributes, recipe.k)
-            arrays |= sampled_columns(measured, cells, uniforms)
+            arrays |= sampled_columns(measured, cells, uniforms, recipe.k, paired)
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
-        remarks += [*said, *certified, *guidance_told.remarks]
+        pairing_told = told_of_pairing(attributes, labels, paired, recipe)
+        remarks += [*said, *certified, *guidance_told.remarks, *pairing_told.remarks]
         guided_by += [guidance_told.facts] if guidance_told.facts else []
+        paired_by += [pairing_told.facts] if pairing_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
     n_coordinates = sum(space.shape[1] for space in spaces.values())
-    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), n_coordinates, tuple(guided_by))
+    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), n_coordinates, tuple(guided_by), tuple(paired_by))
 
 
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
@@ -256,6 +260,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
                 order_kept=recipe.output.order is RowOrder.KEPT,
                 one_of_several=len(blocks) > 1,
                 guided_by=shaping_attributes(recipe),
+                paired_with=recipe.aggregate.paired_with,
             )
             for block in blocks
         )
@@ -321,5 +326,6 @@ def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
         {
             "stage": "aggregate",
             **_aggregated(recipe),
+            **({"paired": list(protected.paired)} if protected.paired else {}),
         },
     ]

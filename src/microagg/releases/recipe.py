@@ -119,15 +119,26 @@ class AggregateForm(StrEnum):
 
 
 class AggregateChoice(_Table):
-    """``[aggregate]``: what a cell publishes, by kind of attribute."""
+    """``[aggregate]``: what a cell publishes, by kind of attribute.
+
+    With `paired_with`, sampled records stand beside values of those attributes that they fit.
+    """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
+    paired_with: tuple[str, ...] = ()
+
+    @field_validator("paired_with", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if self.paired_with and self.form is not AggregateForm.SAMPLED:
+            raise ValueError("paired_with is for form = 'sampled'; a representative stands beside all of its cell")
         for kind in Kind:
             choice = getattr(self, kind)
             allowed = Representative.allowed_for(kind)
