@@ -1,4 +1,4 @@
-"""The study of guided cells: its table, its intervals, its way of keeping points, and one small run of the whole way."""
+"""The study of guided cells: its table, its intervals, the points it keeps, and one small run of the whole way."""
 
 from __future__ import annotations
 

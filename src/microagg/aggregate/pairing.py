@@ -19,7 +19,7 @@ IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_LEAF = 20  # of the model, where k is less
 _ROUNDS = 50  # of boosting
-_MOST_MEETINGS = 200  # of a record with others of its cell
+_MEETINGS = (50, 200)  # of a record with others of its cell: at least, at most
 _MOST_CATEGORIES = 255  # that the model can tell apart
 _LEAST_PROBABILITY = 1e-6
 
@@ -110,9 +110,10 @@ def pair_draws(wanted: FloatArray, offered: FloatArray, cells: Cells, uniforms: 
     Notes
     -----
     A dealing has the probability of its labels given its draws, as the model sees them: records meet in pairs and swap
-    draws by Metropolis' rule. In one round the places p and s - p of a cell meet, so over all s each pair does. Each
-    record meets every other of its cell twice, or 200 of them. What is dealt is what was drawn: no record's own
-    quasi-identifiers are looked at, and the draws and labels of a cell stay the same as a whole.
+    draws with the odds of the two ways (a Gibbs sampler). In one round the places p and s - p of a cell meet, so over
+    all s each pair does. Each record meets every other of its cell at least twice, or 200 of them. What is dealt is
+    what was drawn: no record's own quasi-identifiers are looked at, and the draws and labels of a cell stay the same as
+    a whole.
 
     Examples
     --------
@@ -121,15 +122,17 @@ def pair_draws(wanted: FloatArray, offered: FloatArray, cells: Cells, uniforms: 
     >>> pair_draws(wanted, offered, Cells(np.array([0, 0])), np.random.default_rng(0).random)
     array([1, 0])
     """
+    from scipy.special import logit
+
     dealt = np.arange(len(wanted))
     starts, sizes = (of_cell[cells.labels[cells.order]] for of_cell in (cells.starts, cells.sizes))
     places = np.arange(len(wanted)) - starts
-    for meeting in range(min(2 * int(cells.sizes.max()), _MOST_MEETINGS)):
+    for meeting in range(int(np.clip(2 * cells.sizes.max(), *_MEETINGS))):
         others = (meeting - places) % sizes
         meets = places < others  # each pair once; who meets themself does nothing
         first, second = cells.order[meets], cells.order[(starts + others)[meets]]
         gain = ((wanted[first] - wanted[second]) * (offered[dealt[second]] - offered[dealt[first]])).sum(axis=1)
-        swap = np.log(uniforms(len(gain))) < gain
+        swap = logit(uniforms(len(gain))) < gain
         first, second = first[swap], second[swap]
         dealt[first], dealt[second] = dealt[second], dealt[first]
     return dealt

@@ -120,7 +120,7 @@ _BOTH = ("accuracy", "f_measure")
 
 
 def _gain(one: Outcome, base: Outcome, score: str, splits: Sequence[int] | None = None) -> tuple[float, float]:
-    """Mean difference of a score and its interval, in points, over the splits that both have (and that are asked for)."""
+    """Mean difference of a score and its interval, in points, over the splits that both have and `splits` names."""
     ours, theirs = (dict(zip(each.splits, getattr(each, score), strict=True)) for each in (one, base))
     shared = [split for split in ours if split in theirs and (splits is None or split in splits)]
     return paired_interval([100 * (ours[split] - theirs[split]) for split in shared])
