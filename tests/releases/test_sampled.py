@@ -226,11 +226,15 @@ def test_the_statement_tells_of_pairing():
     said = " ".join(str(made.statement).split())
     assert "chance with the odds of models of ill, every leaf of which holds at least 400 records" in said
     assert "that ill cannot be predicted from the quasi-identifiers" in said
-    assert "diversity of ill within cells" in said
+    assert "of column 'ill': label diversity of 5 cells" in said
     (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "aggregate")
     (paired,) = stage["paired"]
     assert paired["paired_with"] == ["ill"]
     assert 0.5 <= paired["diversity"]["purity"] <= 1
+    guided = microagg.release(
+        tied_people(), tied_recipe("ill", space={"dependence": {"lambda": 0.1, "attributes": ["ill"]}})
+    )
+    assert str(guided.statement).count("label diversity") == 1
     plain = " ".join(str(microagg.release(tied_people(), tied_recipe()).statement).split())
     assert "stands beside is chance" in plain
     assert "odds of" not in plain

@@ -190,7 +190,8 @@ def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequenc
     )
     diversity = cells_diversity(paired, labels)
     facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity.as_dict()}
-    return Told((remark, f"{diversity}{_cells_of(attributes, recipe)}"), facts)
+    whose = "" if tuple(names) == recipe.guides else f"of {columns_phrase(names)}: "  # where it is not yet told
+    return Told((remark, f"{whose}{diversity}{_cells_of(attributes, recipe)}"), facts)
 
 
 def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
