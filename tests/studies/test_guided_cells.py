@@ -51,9 +51,10 @@ def test_every_method_is_compared_on_the_same_splits():
     ]
     assert all(one.splits == (0, 1) for one in outcomes)
     assert outcomes[1].purity == outcomes[2].purity  # the same cells
-    table = as_markdown(outcomes)
-    assert len(table.splitlines()) == 2 + 7
-    assert all(line.count("|") == 10 for line in table.splitlines())
+    for score in ("accuracy", "f_measure"):
+        table = as_markdown(outcomes, score)
+        assert len(table.splitlines()) == 2 + 3
+        assert all(line.count("|") == 8 for line in table.splitlines())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -108,15 +109,24 @@ def test_gains_are_paired_by_split():
     def outcome(method, form, splits, accuracy):
         return Outcome("t", 1 if method == "unprotected" else 9, method, form, splits, accuracy, accuracy, 0.7)
 
+    three, two = (0, 1, 2), (2, 1)  # in another order, and one split short
     table = as_markdown(
         [
-            outcome("unprotected", "-", (0, 1, 2), (0.9, 0.9, 0.9)),
-            outcome("plain", "centroids", (0, 1, 2), (0.5, 0.6, 0.7)),
-            outcome("prediction", "centroids", (2, 1), (0.8, 0.7)),  # in another order, and one split short
+            outcome("unprotected", "-", three, (0.9, 0.9, 0.9)),
+            outcome("plain", "centroids", three, (0.5, 0.6, 0.7)),
+            outcome("plain", "sampled", three, (0.5, 0.6, 0.7)),
+            outcome("plain", "paired", three, (0.6, 0.6, 0.6)),
+            outcome("prediction", "centroids", two, (0.8, 0.7)),
+            outcome("prediction", "sampled", two, (0.9, 0.9)),
+            outcome("prediction", "paired", two, (0.7, 0.6)),
         ]
     )
-    assert table.splitlines()[-1] == (
-        "| 9 | prediction | centroids | 75.00 | 75.00 | +10.00 +- 0.00 | 40 % | +10.00 +- 0.00 | 0.700 |"
+    first, second = table.splitlines()[-2:]
+    assert first.startswith("| 9 | plain | 3 | 0.700 | 60.00 | 60.00 (+0.00 +- 0.00; 0 %) | 60.00 (+0.00 +- ")
+    # Of 20 and 30 the interval is t(0.975, 1) = 12.706 times the root of 50 (1/2 + 1/3).
+    assert second == (
+        "| 9 | prediction | 2 | 0.700 | 75.00 (+10.00 +- 0.00; 40 %) | 90.00 (+25.00 +- 82.02; 100 %) | "
+        "65.00 (+0.00 +- 0.00; 0 %) |"
     )
 
 
@@ -124,7 +134,9 @@ def test_the_command_prints_a_table_and_takes_its_share_of_the_splits(capsys, mo
     monkeypatch.setitem(guided_cells.SETTINGS, "heart", SMALL)
     words = ["--data", "heart", "--k", "10", "--methods", "plain", "--splits", "4", "--results", str(tmp_path)]
     guided_cells.main([*words, "--part", "2/2"])
-    assert "## small, 2 splits" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "## small" in printed
+    assert printed.count("| 10 | plain | 2 |") == 2
     assert sorted({path.name.split("-")[1] for path in tmp_path.iterdir()}) == ["1", "3"]
     with pytest.raises(SystemExit):
         guided_cells.main([*words, "--part", "3/2"])

@@ -46,8 +46,6 @@ __all__ = ["METHODS", "Split", "run", "splits_of"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-FORMS = ("centroids", "sampled", "paired")
-
 
 def spaces(target: str) -> dict[str, dict[str, Any]]:
     """The spaces that are compared; `plain` is lambda = 0, so that its purity is reported too."""
@@ -221,7 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     numbers = range(part - 1, splits, parts)
     for name in chosen.data:
         points = run(SETTINGS[name], ks, numbers, methods=chosen.methods, results=chosen.results, tell=_tell)
-        print(f"## {SETTINGS[name].name}, {len(numbers)} splits\n\n{as_markdown(outcomes_of(points))}")
+        outcomes = outcomes_of(points)
+        print(f"## {SETTINGS[name].name}\n")
+        for title, score in (("Accuracy", "accuracy"), ("F-measure", "f_measure")):
+            print(f"{title}:\n\n{as_markdown(outcomes, score)}")
 
 
 def _tell(line: str) -> None:

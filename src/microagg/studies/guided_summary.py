@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TEST_SHARE", "Outcome", "as_markdown", "outcomes_of", "paired_interval"]
+__all__ = ["FORMS", "SMALLEST_GAP", "TEST_SHARE", "Outcome", "as_markdown", "outcomes_of", "paired_interval"]
 
 TEST_SHARE = 0.25
+SMALLEST_GAP = 0.5  # in points: of less no share is told
 
 
 @dataclass(frozen=True)
@@ -89,34 +90,42 @@ def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
     return float(values.mean()), float(width)
 
 
-def as_markdown(outcomes: Sequence[Outcome]) -> str:
-    """The table: accuracy and F in per cent, their gains over plain centroids with intervals, and the price.
+FORMS = ("centroids", "sampled", "paired")
 
-    A gain is taken over the splits that both were run on.
+
+def as_markdown(outcomes: Sequence[Outcome], score: str = "accuracy") -> str:
+    """The table of one score (accuracy, f_measure) on one data set: a row per k and method, a column per form.
+
+    Each entry is the mean in per cent; in brackets the gain over plain centroids with its paired 95 % interval, and the
+    share of the gap between plain centroids and unprotected records that it closes. Gains are taken over the splits
+    that both were run on.
     """
+    (whole,) = (one for one in outcomes if one.method == "unprotected")
+    found = {(one.k, one.method, one.form): one for one in outcomes}
     lines = [
-        "| k | cells | published | accuracy | F | gain in accuracy | gap closed | gain in F | purity |",
-        "|---|---|---|---|---|---|---|---|---|",
+        f"| k | cells | splits | purity | {' | '.join(FORMS)} |",
+        f"|---|---|---|---|{'---|' * len(FORMS)}",
+        f"| - | unprotected | {len(whole.splits)} | - | {_mean(whole, score)} | | |",
     ]
-    whole = {one.data: one for one in outcomes if one.method == "unprotected"}
-    plain = {(one.data, one.k): one for one in outcomes if one.method == "plain" and one.form == "centroids"}
-    for one in outcomes:
-        base = plain.get((one.data, one.k))
-        gain, closed, gain_f = "-", "-", "-"
-        if base is not None and one is not base:
-            gain, gain_f = (f"{_gain(one, base, score)[0]:+.2f} +- {_gain(one, base, score)[1]:.2f}" for score in _BOTH)
-            gap = _gain(whole[one.data], base, "accuracy", one.splits)[0]
-            closed = f"{100 * _gain(one, base, 'accuracy')[0] / gap:.0f} %" if gap > 0.5 else "(no gap)"
-        purity = "-" if math.isnan(one.purity) else f"{one.purity:.3f}"
-        k, form = ("-", "-") if one.method == "unprotected" else (str(one.k), one.form)
-        lines.append(
-            f"| {k} | {one.method} | {form} | {100 * np.mean(one.accuracy):.2f} | {100 * np.mean(one.f_measure):.2f} | "
-            f"{gain} | {closed} | {gain_f} | {purity} |"
-        )
+    for k, method in dict.fromkeys((one.k, one.method) for one in outcomes if one is not whole):
+        base = found.get((k, "plain", "centroids"))
+        several = [found[k, method, form] for form in FORMS]
+        entries = [_mean(one, score) + _told_gain(one, base, whole, score) for one in several]
+        first = several[0]
+        lines.append(f"| {k} | {method} | {len(first.splits)} | {first.purity:.3f} | {' | '.join(entries)} |")
     return "\n".join(lines) + "\n"
 
 
-_BOTH = ("accuracy", "f_measure")
+def _mean(one: Outcome, score: str) -> str:
+    return f"{100 * np.mean(getattr(one, score)):.2f}"
+
+
+def _told_gain(one: Outcome, base: Outcome | None, whole: Outcome, score: str) -> str:
+    if base is None or one is base:
+        return ""
+    mean, width = _gain(one, base, score)
+    gap = _gain(whole, base, score, one.splits)[0]
+    return f" ({mean:+.2f} +- {width:.2f}; {f'{100 * mean / gap:.0f} %' if gap > SMALLEST_GAP else 'no gap'})"
 
 
 def _gain(one: Outcome, base: Outcome, score: str, splits: Sequence[int] | None = None) -> tuple[float, float]:
