@@ -253,6 +253,14 @@ def test_a_missing_label_is_paired_with_any_draw_or_refused():
         assert made.table["ill"].null_count == left - 1950
 
 
+def test_a_private_release_is_never_paired():
+    """The model of the labels would look at the records without a budget."""
+    private = {"method": "dp_individual_ranking", "privacy": {"epsilon": 1.0, "form": "aligned"}}
+    attributes = TIED | {"job": nominal(categories=["clerk", "smith"])}
+    with pytest.raises(RecipeError, match="aggregate: dp_individual_ranking knows by itself what a cell publishes"):
+        tied_recipe("ill", attributes=attributes, output={}, **private)
+
+
 def test_pairs_are_dealt_in_every_block_of_its_own():
     made = microagg.release(
         tied_people(), tied_recipe("ill", blocks={"form": "given", "attributes": [["age"], ["job"]]})

@@ -16,16 +16,20 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
+from microagg.aggregate.moments import Content
 from microagg.errors import RecipeError, did_you_mean
-from microagg.releases.catalogue import method_named
+from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
+from microagg.releases.privacy_choice import PrivacyChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
@@ -121,10 +125,14 @@ class AggregateForm(StrEnum):
 class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
-    With `paired_with`, sampled records stand beside values of those attributes that they fit.
+    Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
+    (2, skew-normal); with ``content = "variances"`` each attribute alone. With `paired_with`, sampled records stand
+    beside values of those attributes that they fit.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
+    moments: Annotated[int, Field(ge=1, le=2, strict=True)] = 1
+    content: Content = Content.PURE
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
@@ -147,6 +155,9 @@ class AggregateChoice(_Table):
                 raise ValueError(f"{kind} must be one of {words}")
             if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
                 raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
+        for key in ("moments", "content"):
+            if self.form is not AggregateForm.SAMPLED and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} is for form = 'sampled'")
         return self
 
 
@@ -218,7 +229,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, input, output : optional
+    space, aggregate, missing, strata, blocks, input, output, privacy : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -233,7 +244,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str = "mdav"
-    k: Annotated[int, Field(ge=2, strict=True), BeforeValidator(_plain_integer)]
+    k: Annotated[int, Field(strict=True), BeforeValidator(_plain_integer)]
     sampling_weight: str | None = None
     partition: dict[str, Any] = Field(default_factory=dict)
     space: SpaceChoice = SpaceChoice()
@@ -243,9 +254,15 @@ class Recipe(BaseModel):
     blocks: BlocksChoice = BlocksChoice()
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
+    privacy: PrivacyChoice | None = None
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
+        entry = find_method(values.get("method", ""))
+        if entry is not None:
+            if "k" not in values and not entry.has_cells:
+                values["k"] = 1  # every record alone
+            values = {**entry.tables, **values}
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -257,6 +274,14 @@ class Recipe(BaseModel):
         if not isinstance(value, Mapping):
             return value
         return {name: {"role": entry} if isinstance(entry, str) else entry for name, entry in value.items()}
+
+    @field_validator("k")
+    @classmethod
+    def _at_least_two(cls, value: int, info: ValidationInfo) -> int:
+        least = 2 if method_named(info.data.get("method", "mdav")).has_cells else 1
+        if value < least:
+            raise PydanticCustomError("least", f"input should be greater than or equal to {least}")
+        return value
 
     @field_validator("method")
     @classmethod
@@ -327,6 +352,11 @@ class Recipe(BaseModel):
         for path, value in changes.items():
             first, *rest = path.split(".")
             fields[first] = _with_change(fields.get(first), rest, value)
+        if "method" in changes:  # tables that were never spoken of are the new method's to fill
+            entry, fresh = find_method(changes["method"]), type(self).model_fields
+            for name in entry.tables if entry is not None else ():
+                if fields[name] == fresh[name].default:
+                    del fields[name]
         return Recipe(**fields)
 
     @classmethod

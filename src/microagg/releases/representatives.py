@@ -17,9 +17,17 @@ from microagg.aggregate.centroid import (
     cell_taxonomic_centres,
     round_to_resolution,
 )
-from microagg.aggregate.moments import cell_moments
+from microagg.aggregate.moments import Content, Moments, cell_moments, cell_third_moments
 from microagg.aggregate.pairing import odds_of_a_model, pair_draws
-from microagg.aggregate.sampling import Uniforms, draw_categories, draw_numbers
+from microagg.aggregate.repair import feasible_skewness
+from microagg.aggregate.sampling import (
+    Uniforms,
+    draw_categories,
+    draw_numbers,
+    draw_skew_normal,
+    skew_normal,
+    skew_normals_alone,
+)
 from microagg.releases.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
 from microagg.schema.measure import Measured
@@ -54,27 +62,37 @@ def published_columns(
 
 
 def sampled_columns(
-    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, k: int, paired: Sequence[Measured] = ()
+    measured: Sequence[Measured],
+    cells: Cells,
+    uniforms: Uniforms,
+    k: int,
+    paired: Sequence[Measured] = (),
+    *,
+    n_moments: int = 1,
+    content: Content = Content.PURE,
 ) -> dict[str, pa.Array]:
     """Records drawn from the statistics of their cell, column by column.
 
-    Numbers come from the cell's mean and covariance, within declared bounds and rounded to the resolution; categories,
-    ordered or not, from the cell's counts of each attribute alone. Which draw of a cell stands beside which of its
-    records is chance; with `paired` attributes, chance with the odds of models that have at least k records in a leaf.
+    Numbers come from the cell's mean and covariance (with two moments, also from its marginal coskewness), within
+    declared bounds and rounded to the resolution; categories, ordered or not, from the cell's counts of each attribute
+    alone. Which draw of a cell stands beside which of its records is chance; with `paired` attributes, chance with the
+    odds of models that have at least k records in a leaf.
     """
-    drawn = _draws(measured, cells, uniforms)
+    drawn = _draws(measured, cells, uniforms, n_moments, content)
     if paired:
         dealt = _dealt(measured, drawn, cells, uniforms, k, paired)
         drawn = {name: values[dealt] for name, values in drawn.items()}
     return {column.name: column.published(drawn[column.name]) for column in measured}
 
 
-def _draws(measured: Sequence[Measured], cells: Cells, uniforms: Uniforms) -> dict[str, FloatArray]:
+def _draws(
+    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
+) -> dict[str, FloatArray]:
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
     draws = {}
     if numeric:
         values = np.column_stack([column.values for column in numeric])
-        drawn = draw_numbers(cell_moments(values, cells), cells.labels, uniforms)
+        drawn = _drawn_numbers(values, cells, uniforms, n_moments, content)
         for j, column in enumerate(numeric):
             numbers = np.ascontiguousarray(drawn[:, j])
             if column.resolution is not None:  # counted in 64-bit integers
@@ -104,6 +122,22 @@ def _dealt(
     ]
     wanted, offered = (np.hstack(side) for side in zip(*odds, strict=True))
     return pair_draws(wanted, offered, cells, uniforms)
+
+
+def _drawn_numbers(
+    values: FloatArray, cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
+) -> FloatArray:
+    """Draws from the moments of each cell: normal of one central moment, skew-normal of two."""
+    moments = cell_moments(values, cells)
+    alone = content is Content.VARIANCES
+    covariances = moments.covariances * np.eye(values.shape[1]) if alone else moments.covariances
+    if n_moments == 1:
+        return draw_numbers(Moments(moments.means, covariances), cells.labels, uniforms)
+    variances = np.einsum("cii->ci", covariances).copy()
+    skewness = feasible_skewness(cell_third_moments(values, moments.means, cells), variances)
+    if alone:
+        return draw_skew_normal(skew_normals_alone(moments.means, variances, skewness), cells.labels, uniforms)
+    return draw_skew_normal(skew_normal(moments.means, covariances, skewness), cells.labels, uniforms)
 
 
 def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:
