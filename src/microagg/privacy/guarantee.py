@@ -153,13 +153,20 @@ def drawn_from_cells(
     order_kept: bool = False,
     one_of_several: bool = False,
     guided_by: Sequence[str] = (),
+    paired_with: Sequence[str] = (),
     statistics: str = "mean and covariance",
 ) -> Guarantee:
     """The promise of sampled records: every published combination was drawn from statistics of at least k records.
 
-    See :func:`k_anonymity` for the parameters; `statistics` says what numbers were drawn from. It is
-    weaker than k-anonymity, and cannot be counted on a file.
+    See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
+    records of their cell, `statistics` says what numbers were drawn from. It is weaker than k-anonymity, and cannot be
+    counted on a file.
     """
+    dealt = (
+        f"chance with the odds of models of {', '.join(paired_with)}, every leaf of which holds at least {k} records"
+        if paired_with
+        else "chance"
+    )
     return Guarantee(
         model=DRAWN,
         parameters={"k": k},
@@ -168,7 +175,7 @@ def drawn_from_cells(
         against=(
             "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
             f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
-            "counts; which record of the cell a published one stands beside is chance"
+            f"counts; which record of the cell a published one stands beside is {dealt}"
         ),
         attributes=tuple(attributes),
         assumptions=(
@@ -183,6 +190,14 @@ def drawn_from_cells(
             "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
             "that some record of the cell has",
             "confidential values: each stands beside a draw from its own record's cell",
+            *(
+                (
+                    f"that {', '.join(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt "
+                    "so that they can",
+                )
+                if paired_with
+                else ()
+            ),
             *(
                 (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
                 if guided_by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from microagg.errors import did_you_mean
@@ -40,7 +41,8 @@ def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
 
 
 def check_guides(recipe: Recipe) -> None:
-    """Raise ValueError with the line that mends the recipe, if its space cannot be guided as it asks."""
+    """Raise ValueError with the line that mends the recipe, if its space or its draws cannot be guided as it asks."""
+    _check_guides_named(recipe, recipe.aggregate.paired_with, "aggregate.paired_with")
     keys = {"dependence": "attributes", "discriminant": "target", "prediction": "target"}
     form = next((form for form in keys if getattr(recipe.space, form) is not None), None)
     if form is None:
@@ -51,10 +53,7 @@ def check_guides(recipe: Recipe) -> None:
         if not confidential:
             raise ValueError("space.dependence: no attribute has role = 'confidential'; there is nothing to depend on")
         raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
-    for name in names:
-        _check_guide(recipe, name, f"space.{form}.{keys[form]}")
-    if len(set(names)) < len(names):
-        raise ValueError(f"space.{form}.{keys[form]}: an attribute is named twice")
+    _check_guides_named(recipe, names, f"space.{form}.{keys[form]}")
     method = method_named(recipe.method)
     if method.partitioner_class.labels != "records" or method.partitioner_class.max_attributes is not None:
         raise ValueError(
@@ -62,6 +61,13 @@ def check_guides(recipe: Recipe) -> None:
         )
     if method.data_free_space:
         raise ValueError(f"space.{form}: {method.name} needs a space that does not depend on the data. 'mdav' does not")
+
+
+def _check_guides_named(recipe: Recipe, names: Sequence[str], key: str) -> None:
+    for name in names:
+        _check_guide(recipe, name, key)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{key}: an attribute is named twice")
 
 
 def _check_guide(recipe: Recipe, name: str, key: str) -> None:

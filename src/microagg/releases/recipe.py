@@ -126,7 +126,8 @@ class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
     Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
-    (2, skew-normal); with ``content = "variances"`` each attribute alone.
+    (2, skew-normal); with ``content = "variances"`` each attribute alone. With `paired_with`, sampled records stand
+    beside values of those attributes that they fit.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
@@ -135,9 +136,17 @@ class AggregateChoice(_Table):
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
+    paired_with: tuple[str, ...] = ()
+
+    @field_validator("paired_with", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if self.paired_with and self.form is not AggregateForm.SAMPLED:
+            raise ValueError("paired_with is for form = 'sampled'; a representative stands beside all of its cell")
         for kind in Kind:
             choice = getattr(self, kind)
             allowed = Representative.allowed_for(kind)
