@@ -20,7 +20,7 @@ from microagg.errors import ParameterError, TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Frame", "columns_phrase", "table_from_rows"]
+__all__ = ["Column", "Frame", "columns_phrase", "table_from_arrow", "table_from_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -473,7 +473,11 @@ def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") ->
     """
     import pyarrow as pa
 
-    table = pa.Table.from_pylist([dict(row) for row in rows])
+    return table_from_arrow(pa.Table.from_pylist([dict(row) for row in rows]), kind)
+
+
+def table_from_arrow(table: pa.Table, kind: str) -> Any:
+    """The same table of pyarrow, pandas or polars."""
     if kind == "pyarrow":
         return table
     if kind == "polars":
