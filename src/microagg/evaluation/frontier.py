@@ -151,13 +151,14 @@ class Frontier:
         check_axes(axes.utility, axes.risk)
         absent = [name for name in (axes.utility, axes.risk) if name not in self.measures]
         if absent:
-            raise ParameterError(
-                f"{absent[0]} was not measured in this sweep. Measured: {', '.join(self.measures)}"
-            )
+            raise ParameterError(f"{absent[0]} was not measured in this sweep. Measured: {', '.join(self.measures)}")
         return replace(self, axes=axes)
 
     def frame(self, kind: Literal["pyarrow", "pandas", "polars"] = "pyarrow") -> Any:
-        """One row per point: settings, the promise, whether it is beaten, each measure's mean and spread."""
+        """One row per point: settings, the promise, whether no other beats it, each measure's mean and spread.
+
+        The measure k, counted on the released tables, is ``k_measured``.
+        """
         import pyarrow as pa
 
         from microagg.tables.frames import table_from_arrow
@@ -175,8 +176,9 @@ class Frontier:
         columns["failure"] = columns["failure"].cast(pa.string())
         columns["best"] = pa.array([point.name in best for point in self.points], pa.bool_())
         for name in self.measures:
-            columns[name] = pa.array([point.values.get(name) for point in self.points], pa.float64())
-            columns[f"{name}_spread"] = pa.array([point.spreads.get(name) for point in self.points], pa.float64())
+            measured = f"{name}_measured" if name in columns else name  # k is both a setting and counted
+            columns[measured] = pa.array([point.values.get(name) for point in self.points], pa.float64())
+            columns[f"{measured}_spread"] = pa.array([point.spreads.get(name) for point in self.points], pa.float64())
         return table_from_arrow(pa.table(columns), kind)
 
     def plot(self, path: str | Path) -> None:

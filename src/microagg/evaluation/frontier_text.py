@@ -42,7 +42,13 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
     utility, risk = frontier.axes.utility, frontier.axes.risk
     best = frontier.best()
     able = [point for point in frontier.points if point.has(utility, risk)]
-    lines = ["Which should I take?", "", f"{'Compared by':<12} {_told(frontier, utility)}", f"{'and':<12} {_told(frontier, risk)}", ""]
+    lines = [
+        "Which should I take?",
+        "",
+        f"{'Compared by':<12} {_told(frontier, utility)}",
+        f"{'and':<12} {_told(frontier, risk)}",
+        "",
+    ]
     if not best:
         lines.append("No release has both measures: choose others with --utility and --risk.")
     elif len(best) == 1:
@@ -56,7 +62,9 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
     for i, point in enumerate(best):
         words = []
         if len(best) > 1:
-            words = ["least lost"] * (i == 0) + ["least risk"] * (i == len(best) - 1) + ["middle way"] * (point is middle)
+            words = (
+                ["least lost"] * (i == 0) + ["least risk"] * (i == len(best) - 1) + ["middle way"] * (point is middle)
+            )
         lines += ["", *_one(point, utility, risk, words), *([f"    {command(point.name)}"] if command else [])]
     notes = [*_gaps(frontier), *frontier.remarks]
     return "\n".join(lines + ([""] if notes else []) + [f"Note: {note}" for note in notes])
@@ -80,7 +88,11 @@ def _one(point: FrontierPoint, utility: str, risk: str, words: Sequence[str]) ->
 def _gaps(frontier: Frontier) -> list[str]:
     """What is not in the comparison."""
     utility, risk = frontier.axes.utility, frontier.axes.risk
-    notes = [f"{point.name} failed: {'; '.join(dict.fromkeys(point.failures))}" for point in frontier.points if point.failures]
+    notes = [
+        f"{point.name} failed: {'; '.join(dict.fromkeys(point.failures))}"
+        for point in frontier.points
+        if point.failures
+    ]
     without = [point.name for point in frontier.points if not point.failures and not point.has(utility, risk)]
     if without:
         notes.append(f"not compared, as {utility} or {risk} cannot be had of them: {', '.join(without)}")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import statistics
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +40,10 @@ __all__ = ["Task", "sweep"]
 CHOSEN_BY_LOOKING = (
     "a choice made by these numbers has looked at the records, which the promise of a differentially private release "
     "does not cover: fix epsilon and method beforehand, or sweep a table of the same kind that needs no protection"
+)
+NO_PROMISE = (
+    "rows of some releases are no records, so linkage cannot be had of them: distance_to_closest tells how near published "
+    "rows come to real ones, not what is promised. Compare what each promises before its numbers"
 )
 GUIDED_LOOKS_FREE = (
     "guided cells cost diversity, which this risk does not see: compare by label_purity or l_avg (--risk) too"
@@ -171,7 +178,9 @@ def _measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None,
     """Outcomes as they come, with progress; each is kept before it is told."""
     left = {task.key: task.recipe.method for task in tasks}
     took: dict[str, list[float]] = {}
-    done = _one_by_one(table, tasks, store) if min(workers, len(tasks)) < 2 else _on_workers(table, tasks, store, workers)
+    done = (
+        _one_by_one(table, tasks, store) if min(workers, len(tasks)) < 2 else _on_workers(table, tasks, store, workers)
+    )
     try:
         for outcome in done:
             took.setdefault(left.pop(outcome.key), []).append(outcome.seconds)
@@ -189,7 +198,12 @@ def _measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None,
 
 
 def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None) -> Iterator[Outcome]:
-    return (_run(table, task, store) for task in tasks)
+    for task in tasks:
+        with _noticing_interrupts() as interrupts:
+            outcome = _run(table, task)
+        if interrupts:
+            raise KeyboardInterrupt
+        yield _kept(outcome, store)
 
 
 def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[Outcome]:
@@ -203,23 +217,45 @@ def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
 
 def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None) -> Outcome:
     os.environ[THREADS] = "1"
-    return _run(table, task, store)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one hears it, and ends this one
+    return _kept(_run(table, task), store)
 
 
-def _run(table: pa.Table, task: Task, store: SweepFolder | None) -> Outcome:
-    """Make a release and measure it; what fails is told, not raised, so that the other points go on."""
-    started = time.perf_counter()
+@contextmanager
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """A search that is interrupted gives its best so far; a sweep must not take that for a finished point."""
+    interrupts: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+
+    def notice(number: int, _: Any) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGINT, notice)
     try:
-        outcome = _release_and_measure(table, task, started)
-    except MicroaggError as error:
-        outcome = Outcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=str(error))
-    except MemoryError:
-        raise
-    except Exception as error:
-        outcome = Outcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=_withheld(error))
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _kept(outcome: Outcome, store: SweepFolder | None) -> Outcome:
     if store is not None:
         store.keep(outcome)
     return outcome
+
+
+def _run(table: pa.Table, task: Task) -> Outcome:
+    """Make a release and measure it; what fails is told, not raised, so that the other points go on."""
+    started = time.perf_counter()
+    try:
+        return _release_and_measure(table, task, started)
+    except MicroaggError as error:
+        failure = str(error)
+    except Exception as error:
+        failure = _withheld(error)
+    return Outcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=failure)
 
 
 def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome:
@@ -304,6 +340,8 @@ def _remarks(grid: Grid, axes: Axes) -> list[str]:
     if any(method_named(point.recipe.method).is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)
     about_cells = {one.name for one in DEFINITIONS if one.group in ("diversity", "closeness", "attribute")}
+    if axes.risk == "distance_to_closest":
+        remarks.append(NO_PROMISE)
     if grid.guided and axes.risk not in about_cells:
         remarks.append(GUIDED_LOOKS_FREE)
     return remarks

@@ -63,7 +63,9 @@ class SweepChoice(BaseModel):
     k: Annotated[tuple[_Whole, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     epsilon: Annotated[tuple[_Epsilon, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     lambda_: Annotated[
-        tuple[_Share, ...] | None, BeforeValidator(_several), AfterValidator(lambda given: None if given is None else _once(given))
+        tuple[_Share, ...] | None,
+        BeforeValidator(_several),
+        AfterValidator(lambda given: None if given is None else _once(given)),
     ] = Field(default=None, alias="lambda")
     alpha: Annotated[tuple[_Stretch, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 3

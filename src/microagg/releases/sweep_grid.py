@@ -96,8 +96,8 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
         fitting, remarks = _fitting(recipe, method)
         left_out |= dict.fromkeys(remarks)
         for settings, changes in _variants(recipe, choice, method, n_records):
-            if n_records is not None and method.labels != "values" and settings["k"] > n_records:
-                left_out[f"k = {settings['k']}: the table has {n_records} records"] = None
+            if n_records is not None and method.labels != "values" and changes["k"] > n_records:
+                left_out[f"k = {changes['k']}: the table has {n_records} records"] = None
                 continue
             try:
                 changed = recipe.changed({**fitting, **changes})
@@ -158,12 +158,14 @@ def _variants(
     recipe: Recipe, choice: SweepChoice, method: Method, n_records: int | None
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Settings that mean something to the method, each with the keys of the recipe that they change."""
-    for k in _ks(recipe, choice, n_records) if method.has_cells else (1,):
+    for k in _ks(recipe, choice, n_records) if method.has_cells else (None,):
         for epsilon in _epsilons(recipe, choice) if method.is_private else (None,):
-            chosen = {} if epsilon is None else {"privacy": {**(_privacy_for(recipe, method) or {}), "epsilon": epsilon}}
+            chosen = (
+                {} if epsilon is None else {"privacy": {**(_privacy_for(recipe, method) or {}), "epsilon": epsilon}}
+            )
             for guide, changes in _guides(recipe, choice, method):
                 settings = {"method": method.name, "k": k, "epsilon": epsilon, "lambda": None, "alpha": None}
-                yield settings | guide, {"k": k, **chosen, **changes}
+                yield settings | guide, {"k": k or 1, **chosen, **changes}
 
 
 def _ks(recipe: Recipe, choice: SweepChoice, n_records: int | None) -> tuple[int, ...]:
@@ -178,9 +180,7 @@ def _epsilons(recipe: Recipe, choice: SweepChoice) -> tuple[float, ...]:
     return choice.epsilon or tuple(sorted({*_EPSILONS, *own}))
 
 
-def _guides(
-    recipe: Recipe, choice: SweepChoice, method: Method
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _guides(recipe: Recipe, choice: SweepChoice, method: Method) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The space is guided in one way at a time: by dependence, by a discriminant, or as the recipe says."""
     dependence, discriminant = recipe.space.dependence, recipe.space.discriminant
     lambdas = choice.lambda_ or (() if dependence is None else tuple(sorted({*_LAMBDAS, dependence.lambda_})))

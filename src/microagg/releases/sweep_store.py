@@ -28,7 +28,16 @@ NOTICE = (
     "'microagg release' and without a seed.\n"
 )
 _NOTICE_FILE = "INTERNAL.txt"
-_OURS = {_NOTICE_FILE, "points", "recipes", "frontier.csv", "frontier.parquet", "frontier.png", "frontier.svg", "which.txt"}
+_OURS = {
+    _NOTICE_FILE,
+    "points",
+    "recipes",
+    "frontier.csv",
+    "frontier.parquet",
+    "frontier.png",
+    "frontier.svg",
+    "which.txt",
+}
 
 
 @dataclass(frozen=True)

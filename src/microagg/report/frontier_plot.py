@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.report.tradeoff_plot import can_plot
 
 if TYPE_CHECKING:
-    from microagg.evaluation.frontier import Frontier, FrontierPoint
+    from microagg.evaluation.frontier import Axes, Frontier, FrontierPoint
 
 __all__ = ["can_plot", "plot_frontier"]
 
@@ -17,13 +17,14 @@ _MARKS = "osD^vP*X<>ph"
 # Colours that people who confuse red and green can tell apart (Okabe and Ito), then greys.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B6D00", "#777777")
 _WIDE = 50.0
+_SIDES = ((1, 1), (-1, -1), (1, -1), (-1, 1), (1, 0), (-1, 0), (0, 1), (0, -1))  # of a mark, for its label
 
 
 def plot_frontier(frontier: Frontier, path: str | Path) -> None:
     """Draw risk against utility into a PNG, SVG or PDF file.
 
-    One mark and colour per method, labelled with what distinguishes the point; points that no other beats are filled
-    and joined, the others are faint; bars are standard deviations over repeats. Axes are logarithmic where
+    One mark and colour per method, labelled with what distinguishes the point, where there is room; points that no
+    other beats are filled and joined, the others are faint; bars are standard deviations over repeats. Axes are logarithmic where
     values differ by more than a factor of 50.
     """
     import matplotlib
@@ -41,10 +42,16 @@ def plot_frontier(frontier: Frontier, path: str | Path) -> None:
         values = [point.values[name] or 0.0 for point in drawn]
         if values and min(values) > 0 and max(values) > _WIDE * min(values):
             set_scale("log")
+    # Whichever way a measure points: better is to the left, and down.
+    if _better(utility) == "higher":
+        axis.invert_xaxis()
+    if _better(risk) == "higher":
+        axis.invert_yaxis()
     _draw_chance(axis, drawn, risk)
-    _draw_labels(axis, best, utility, risk)
-    axis.set_xlabel(f"utility: {utility} ({_better(utility)})")
-    axis.set_ylabel(f"risk: {risk} ({_better(risk)})")
+    _draw_labels(axis, drawn, best, frontier.axes)
+    axis.set_xlabel(f"utility: {utility} ({_better(utility)} is better)")
+    axis.set_ylabel(f"risk: {risk} ({_better(risk)} is better)")
+    axis.text(0.012, 0.015, "\N{SOUTH WEST ARROW} better", transform=axis.transAxes, size=9, color="#777777")
     axis.set_title(f"{len(drawn)} releases; {len(best)} are beaten by no other", size=11)
     axis.grid(True, color="#e6e6e6", linewidth=0.6)
     axis.set_axisbelow(True)
@@ -68,12 +75,12 @@ def _draw_marks(
         [point.values[risk] for point in best],
         color="#999999",
         linewidth=1.2,
+        drawstyle="steps-post",  # between two releases there is none
         zorder=1,
         label="beaten by no other",
     )
-    methods = list(dict.fromkeys(point.settings["method"] for point in drawn))
-    for i, method in enumerate(methods):
-        colour, mark = _COLOURS[i % len(_COLOURS)], _MARKS[i % len(_MARKS)]
+    for i, (method, colour) in enumerate(_colours(drawn).items()):
+        mark = _MARKS[i % len(_MARKS)]
         for is_best in (False, True):
             chosen = [
                 point for point in drawn if point.settings["method"] == method and (point.name in names) is is_best
@@ -104,20 +111,50 @@ def _draw_chance(axis: Any, drawn: Sequence[FrontierPoint], risk: str) -> None:
         axis.axhline(chance, color="#999999", linestyle=":", linewidth=1.0, label="by chance")
 
 
-def _draw_labels(axis: Any, best: Sequence[FrontierPoint], utility: str, risk: str) -> None:
-    """What distinguishes each of the best, on alternating sides so that neighbours do not cover each other."""
-    for i, point in enumerate(best):
-        above = i % 2 == 0
-        axis.annotate(
-            _label(point),
-            (point.values[utility], point.values[risk]),
-            textcoords="offset points",
-            xytext=(7, 6) if above else (-7, -7),
-            ha="left" if above else "right",
-            va="bottom" if above else "top",
-            size=8,
-            zorder=4,
-        )
+def _draw_labels(axis: Any, drawn: Sequence[FrontierPoint], best: Sequence[FrontierPoint], axes: Axes) -> None:
+    """What distinguishes each point, where there is room: the best first, the others fainter."""
+    axis.figure.draw_without_rendering()  # the layout settles, so that places on the page are known
+    places = {point.name: axis.transData.transform(_at(point, axes)) for point in drawn}
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places.values()]
+    colours = _colours(drawn)
+    per_point, frame = axis.figure.dpi / 72, axis.get_window_extent()
+    for point in [*best, *(point for point in drawn if point not in best)]:
+        text, is_best = _label(point), point in best
+        width, height = 0.72 * len(text) * 8 * per_point, 10 * per_point
+        for dx, dy in _SIDES:
+            x, y = places[point.name][0] + 8 * dx * per_point, places[point.name][1] + 8 * dy * per_point
+            box = (x - width * (dx < 0) - width / 2 * (dx == 0), y - height * (dy < 0) - height / 2 * (dy == 0))
+            box = (*box, box[0] + width, box[1] + height)
+            outside = box[0] < frame.x0 or box[1] < frame.y0 or box[2] > frame.x1 or box[3] > frame.y1
+            if outside or any(_overlap(box, other) for other in taken):
+                continue
+            taken.append(box)
+            axis.annotate(
+                text,
+                _at(point, axes),
+                textcoords="offset points",
+                xytext=(8 * dx, 8 * dy),
+                ha={-1: "right", 0: "center", 1: "left"}[dx],
+                va={-1: "top", 0: "center", 1: "bottom"}[dy],
+                size=8 if is_best else 7,
+                color=colours[point.settings["method"]],
+                alpha=1.0 if is_best else 0.75,
+                zorder=4,
+            )
+            break
+
+
+def _at(point: FrontierPoint, axes: Axes) -> tuple[float, float]:
+    return float(point.values[axes.utility] or 0.0), float(point.values[axes.risk] or 0.0)
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _colours(drawn: Sequence[FrontierPoint]) -> dict[str, str]:
+    methods = dict.fromkeys(point.settings["method"] for point in drawn)
+    return {method: _COLOURS[i % len(_COLOURS)] for i, method in enumerate(methods)}
 
 
 def _label(point: FrontierPoint) -> str:
@@ -134,4 +171,4 @@ def _label(point: FrontierPoint) -> str:
 def _better(name: str) -> str:
     from microagg.evaluation.evaluate import DEFINITIONS
 
-    return next(f"{one.better} is better" for one in DEFINITIONS if one.name == name)
+    return next(one.better for one in DEFINITIONS if one.name == name)
