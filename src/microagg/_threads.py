@@ -15,7 +15,7 @@ _WORTH_MORE_THREADS = 50_000
 
 
 def cores() -> int:
-    """How many threads to start: one per core, or as many as ``MICROAGG_THREADS`` says (each worker of a sweep: one)."""
+    """How many threads to start: one per core, or as many as ``MICROAGG_THREADS`` says (in a worker of a sweep 1)."""
     wanted = os.environ.get(THREADS, "")
     return int(wanted) if wanted.isdigit() and int(wanted) > 0 else os.cpu_count() or 1
 

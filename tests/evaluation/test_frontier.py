@@ -54,7 +54,7 @@ def test_failed_and_unmeasured_points_are_not_compared():
 
 
 def test_axes_are_measures_that_every_point_has():
-    everything = {name: 1.0 for name in ("SSE_SST", "distance_linkage", "D", "label_purity", *vars(APART).values())}
+    everything = dict.fromkeys(("SSE_SST", "distance_linkage", "D", "label_purity", *vars(APART).values()), 1.0)
     linked = FrontierPoint("linked", {}, values=everything)
     unlinked = FrontierPoint("unlinked", {}, values={"eigenvalue_difference": 1.0, "distance_to_closest": 1.0})
     names = FrontierPoint("categories", {}, values={"JSD": 1.0, "distance_to_closest": 1.0})
@@ -68,7 +68,7 @@ def test_axes_are_measures_that_every_point_has():
 def test_other_axes_can_be_named():
     frontier = Frontier((point("a"),), LINKED, ("SSE_SST", "distance_linkage", "DR"))
     assert frontier.by(risk="DR").axes == Axes("SSE_SST", "DR")
-    with pytest.raises(ParameterError, match="risk must be a measure of risk. Got 'SSE' instead"):
+    with pytest.raises(ParameterError, match=r"risk must be a measure of risk\. Got 'SSE' instead"):
         frontier.by(risk="SSE")
     with pytest.raises(ParameterError, match="KS was not measured in this sweep"):
         frontier.by(utility="KS")

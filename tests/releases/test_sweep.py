@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from declarations import numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, ParameterError
 from microagg.releases import sweep as engine
+from microagg.releases import sweep_workers
 
 MEASURES = ["SSE_SST", "D", "label_purity", "eigenvalue_difference", "distance_linkage", "distance_to_closest", "k"]
 
@@ -98,8 +100,8 @@ def test_a_killed_sweep_goes_on_where_it_was_and_ends_with_the_same_table(tmp_pa
     exec(SHARED, scope)
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        run = engine._run
-        patch.setattr(engine, "_run", lambda table, task: asked.append(task) or run(table, task))
+        run = sweep_workers._run
+        patch.setattr(sweep_workers, "_run", lambda table, task: asked.append(task) or run(table, task))
         resumed = microagg.sweep(scope["people"](), scope["recipe"], workers=1, folder=folder)
     after = files_in(folder)
     assert len(asked) == 24 - len(before)  # no finished point again
@@ -164,7 +166,7 @@ def test_an_unforeseen_error_withholds_its_message(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(engine, "release", broken)
+    monkeypatch.setattr(sweep_workers, "release", broken)
     found = microagg.sweep(people(), recipe_of(methods=["mdav"], k=[3]), workers=1)
     (said,) = found["mdav-k3"].failures
     assert said.startswith("unforeseen RuntimeError at test_sweep.py:")
@@ -172,13 +174,11 @@ def test_an_unforeseen_error_withholds_its_message(monkeypatch):
 
 def test_an_interrupted_search_is_not_a_finished_point(tmp_path, monkeypatch):
     def interrupted(table, recipe, **how):
-        try:
+        with contextlib.suppress(KeyboardInterrupt):  # as a search does that gives its best so far
             signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:  # as a search does that gives its best so far
-            pass
         return microagg.release(table, recipe, **how)
 
-    monkeypatch.setattr(engine, "release", interrupted)
+    monkeypatch.setattr(sweep_workers, "release", interrupted)
     with pytest.raises(KeyboardInterrupt):
         microagg.sweep(people(), recipe_of(methods=["mdav"], k=[3]), workers=1, folder=tmp_path / "f")
     assert not files_in(tmp_path / "f")
@@ -220,7 +220,7 @@ def test_guided_points_are_judged_by_dependence_and_diversity():
     assert engine.GUIDED_LOOKS_FREE not in found.remarks
 
 
-def test_the_same_weight_in_D_for_all_points():
+def test_the_same_weight_of_dependence_for_all_points():
     recipe = recipe_of(methods=["mdav"], k=[6], **{"lambda": [0.0, 0.9]})
     found = microagg.sweep(people(), recipe, workers=1)
     plain = microagg.release(people(), recipe.changed({"k": 6, "sweep": None, "output.order": "kept"}), seed=0)
@@ -275,7 +275,7 @@ def test_bad_arguments_are_refused():
         microagg.sweep(people(), recipe_of(), utility="k")
     with pytest.raises(ParameterError, match="workers"):
         microagg.sweep(people(), recipe_of(), workers=0)
-    with pytest.raises(ParameterError, match="recipe must be a microagg.Recipe"):
+    with pytest.raises(ParameterError, match="recipe must be a microagg"):
         microagg.sweep(people(), {"k": 3})
     with pytest.raises(ParameterError, match="no measure or group of measures is called 'nonsense'"):
         microagg.sweep(people(), recipe_of().changed({"sweep.measures": ["nonsense"]}))

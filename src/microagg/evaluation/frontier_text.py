@@ -55,8 +55,8 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
         lines.append(f"One release beats, or equals, the other {len(able) - 1} by both measures:")
     else:
         lines.append(
-            f"{len(best)} of {len(able)} releases are beaten by no other; for each of the rest one of these is at least "
-            "as good by both measures and better by one. From the least lost to the least risk:"
+            f"{len(best)} of {len(able)} releases are beaten by no other; for each of the rest one of these is at "
+            "least as good by both measures and better by one. From the least lost to the least risk:"
         )
     middle = in_the_middle(best, utility, risk)
     for i, point in enumerate(best):
@@ -73,7 +73,8 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
 def _told(frontier: Frontier, name: str) -> str:
     known = {point.baselines.get(name) for point in frontier.points} - {None}
     chance = f"; by chance {number(known.pop())}" if len(known) == 1 else ""
-    return f"{name}, {_DEFINED[name].about}, {_DEFINED[name].better} is better{chance}: {_DEFINED[name].formula.partition('; ')[0]}"
+    known_as = _DEFINED[name]
+    return f"{name}, {known_as.about}, {known_as.better} is better{chance}: {known_as.formula.partition('; ')[0]}"
 
 
 def _one(point: FrontierPoint, utility: str, risk: str, words: Sequence[str]) -> list[str]:

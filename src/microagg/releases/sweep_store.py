@@ -23,8 +23,8 @@ __all__ = ["NOTICE", "Outcome", "SweepFolder", "key_of"]
 
 FORMAT = 1
 NOTICE = (
-    "Internal: do not publish. A sweep measures the original records, again and again, with fixed seeds; its tables and "
-    "pictures carry no guarantee, whatever its releases promise. What is published is one release, made with "
+    "Internal: do not publish. A sweep measures the original records, again and again, with fixed seeds; its tables "
+    "and pictures carry no guarantee, whatever its releases promise. What is published is one release, made with "
     "'microagg release' and without a seed.\n"
 )
 _NOTICE_FILE = "INTERNAL.txt"

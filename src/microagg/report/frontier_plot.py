@@ -24,8 +24,8 @@ def plot_frontier(frontier: Frontier, path: str | Path) -> None:
     """Draw risk against utility into a PNG, SVG or PDF file.
 
     One mark and colour per method, labelled with what distinguishes the point, where there is room; points that no
-    other beats are filled and joined, the others are faint; bars are standard deviations over repeats. Axes are logarithmic where
-    values differ by more than a factor of 50.
+    other beats are filled and joined, the others are faint; bars are standard deviations over repeats. Axes are
+    logarithmic where values differ by more than a factor of 50, and turned so that better is to the left and down.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -123,8 +123,8 @@ def _draw_labels(axis: Any, drawn: Sequence[FrontierPoint], best: Sequence[Front
         width, height = 0.72 * len(text) * 8 * per_point, 10 * per_point
         for dx, dy in _SIDES:
             x, y = places[point.name][0] + 8 * dx * per_point, places[point.name][1] + 8 * dy * per_point
-            box = (x - width * (dx < 0) - width / 2 * (dx == 0), y - height * (dy < 0) - height / 2 * (dy == 0))
-            box = (*box, box[0] + width, box[1] + height)
+            left, low = x - width * (1 - dx) / 2, y - height * (1 - dy) / 2
+            box = (left, low, left + width, low + height)
             outside = box[0] < frame.x0 or box[1] < frame.y0 or box[2] > frame.x1 or box[3] > frame.y1
             if outside or any(_overlap(box, other) for other in taken):
                 continue
