@@ -108,7 +108,8 @@ def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None) -> Outcom
 def _noticing_interrupts() -> Iterator[list[int]]:
     """A search that is interrupted gives its best so far; a sweep must not take that for a finished point."""
     interrupts: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    heard = threading.current_thread() is threading.main_thread()
+    if not heard or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield interrupts
         return
 
