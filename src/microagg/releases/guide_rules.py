@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from microagg.errors import did_you_mean
-from microagg.releases.catalogue import method_named
+from microagg.releases.catalogue import Method, method_named
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.schema import toml_key
 
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
 
-__all__ = ["check_guides", "guiding_attributes", "shaping_attributes"]
+__all__ = ["can_be_guided", "check_guides", "forms_cells_of_records", "guiding_attributes", "shaping_attributes"]
 
 
 def guiding_attributes(recipe: Recipe) -> tuple[str, ...]:
@@ -40,6 +40,17 @@ def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
     return () if idle else guiding_attributes(recipe)
 
 
+def forms_cells_of_records(method: Method) -> bool:
+    """Whether its cells are of whole records, whatever the number of attributes."""
+    return method.labels == "records" and method.partitioner_class.max_attributes is None
+
+
+def can_be_guided(method: Method) -> bool:
+    """Whether guides mean anything to a method; a recipe may still be refused for other reasons."""
+    in_a_space = not method.is_private or method.private.uses_space
+    return forms_cells_of_records(method) and in_a_space and not method.data_free_space
+
+
 def check_guides(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe, if its space or its draws cannot be guided as it asks."""
     _check_guides_named(recipe, recipe.aggregate.paired_with, "aggregate.paired_with")
@@ -55,7 +66,7 @@ def check_guides(recipe: Recipe) -> None:
         raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
     _check_guides_named(recipe, names, f"space.{form}.{keys[form]}")
     method = method_named(recipe.method)
-    if method.partitioner_class.labels != "records" or method.partitioner_class.max_attributes is not None:
+    if not forms_cells_of_records(method):
         raise ValueError(
             f"space.{form}: {method.name} does not form cells of records from several attributes. 'mdav' does"
         )

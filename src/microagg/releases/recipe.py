@@ -30,6 +30,7 @@ from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
 from microagg.releases.privacy_choice import PrivacyChoice
+from microagg.releases.sweep_choice import SweepChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
@@ -229,7 +230,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, input, output, privacy : optional
+    space, aggregate, missing, strata, blocks, input, output, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -255,6 +256,7 @@ class Recipe(BaseModel):
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
     privacy: PrivacyChoice | None = None
+    sweep: SweepChoice | None = None
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
@@ -306,6 +308,8 @@ class Recipe(BaseModel):
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
+        if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
+            raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
         return self
 
     @field_serializer("attributes")
