@@ -120,6 +120,9 @@ def numbers_before_and_after(before: Column, after: Column) -> dict[str, Any]:
     scale = _Scale(before)
     low, high = float(both.min()), float(both.max())
     edges = np.linspace(low, high if high > low else low + 1, _BINS + 1)
+    if before.is_integer and high - low < 1e9:  # bins of equally many whole numbers
+        width = max(1, -int(-(high - low + 1) // _BINS))
+        edges = np.arange(low, high + width + 1, width)[: int((high - low) // width) + 2]
     sides = {"before": np.histogram(old, edges)[0], "after": np.histogram(new, edges)[0]}
     bins = [
         {
@@ -128,7 +131,7 @@ def numbers_before_and_after(before: Column, after: Column) -> dict[str, Any]:
             "width": 1.0,
             **{side: int(counts[i]) for side, counts in sides.items()},
         }
-        for i in range(_BINS)
+        for i in range(len(edges) - 1)
     ]
     rows = [("smallest", 0.0), *((f"{share:.0%}", share) for share in _QUANTILES), ("largest", 1.0)]
     quantiles = [

@@ -28,9 +28,9 @@ FORMAT = 1
 
 PUBLIC = (
     "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
-    "nothing exact is shown: no smallest or largest value, no quantile, no count. Of the released table, numbers have at "
-    "most three digits, shares are whole percent, both ends of a distribution are open, and nothing is shown about "
-    "fewer than {least} records."
+    "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
+    "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer than "
+    "{least} records. What the public statement and manifest of the release say is repeated as it is."
 )
 PRIVATE = (
     " The release is differentially private: apart from the budget nothing here was computed from the original records."

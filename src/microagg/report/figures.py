@@ -10,6 +10,7 @@ __all__ = ["bar_chart", "histogram", "shade"]
 _WIDTH, _HEIGHT, _FOOT = 460.0, 130.0, 22.0
 _ROW, _LABEL, _BAR = 22.0, 170.0, 220.0
 _LETTERS = 26
+_TOLD = 40
 
 
 def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     (2, ['5'])
     """
     total = sum(one["width"] for one in bins)
-    sides = [side for side in ("before", "after") if any(side in one for one in bins)]
+    sides = [side for side in ("after", "before") if any(side in one for one in bins)]  # an outline over filled bars
     densities = {side: [one[side] / one["width"] for one in bins] for side in sides}
     highest = max((value for values in densities.values() for value in values), default=0) or 1
     bars, ticks, x = [], [], 0.0
@@ -47,7 +48,9 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             ticks.append({"x": round(x, 1), "text": one["from"]})
             last = x
         x += width
-    return {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT, "bars": bars, "ticks": ticks}
+    told = ", ".join(bar["title"] for bar in bars[:_TOLD]) + (" ..." if len(bars) > _TOLD else "")
+    size = {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT}
+    return {**size, "bars": bars, "ticks": ticks, "told": told}
 
 
 def _interval(one: Mapping[str, Any], side: str) -> str:
@@ -91,7 +94,8 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
                 ],
             }
         )
-    return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows}
+    told = ", ".join(f"{row['label']} {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows)
+    return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows, "told": told}
 
 
 def shade(value: float | None) -> str:

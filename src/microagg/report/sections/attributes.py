@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from microagg.errors import TableError
+from microagg.releases.catalogue import method_named
 from microagg.releases.recipe import AggregateForm
 from microagg.report.distributions import (
     categories_before_and_after,
@@ -69,7 +70,8 @@ def _treatment(name: str, material: Material) -> str:
         return "replaced, with noise"
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return "drawn from its cell's statistics"
-    return f"replaced by its cell's {recipe.representative_of(name)}" if material.blocks else "replaced"
+    chosen = str(recipe.representative_of(name)).replace("taxonomic", "taxonomic centre")
+    return f"replaced by its cell's {chosen}" if method_named(recipe.method).labels != "values" else "replaced"
 
 
 def _described(name: str, material: Material) -> dict[str, Any]:

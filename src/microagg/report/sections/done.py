@@ -19,7 +19,7 @@ def done(material: Material) -> dict[str, Any]:
     """Method, stages, parameters, versions, hashes."""
     recipe, manifest = material.recipe, material.manifest
     method = method_named(recipe.method)
-    chosen = {key: value for key, value in recipe.as_dict().items() if key not in ("attributes", "method")}
+    chosen = {key: value for key, value in recipe.as_dict().items() if key not in ("attributes", "method") and value != {}}
     if manifest is None:
         return {
             "by": "another tool, or only its table is at hand",
@@ -58,8 +58,10 @@ def _rows(facts: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        told = [f"{key}: {_text(one)}" if not isinstance(one, Mapping) else f"{key} ({_text(one)})"
-                for key, one in list(value.items())[:_SHOWN]]  # fmt: skip
+        told = [
+            f"{key} ({_text(one)})" if isinstance(one, Mapping) else f"{key}: {_text(one)}"
+            for key, one in list(value.items())[:_SHOWN]
+        ]
         return ", ".join(told) + (f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else "") or "none"
     if isinstance(value, list | tuple):
         between = "; " if any(isinstance(one, Mapping) for one in value) else ", "
