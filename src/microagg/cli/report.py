@@ -17,7 +17,9 @@ def report(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="What the columns are.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write; its numbers go beside it as JSON.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The page to write; its numbers go beside it as JSON.")
+    ],
     internal: Annotated[
         bool, typer.Option("--internal", help="Add exact figures of the original, of cells and of records.")
     ] = False,

@@ -86,9 +86,7 @@ class Release:
         """The number of cells, summed over blocks."""
         return sum(block.n_cells for block in self.blocks)
 
-    def save(
-        self, folder: str | Path, *, format: str = "csv", report: bool = False, overwrite: bool = False
-    ) -> Path:
+    def save(self, folder: str | Path, *, format: str = "csv", report: bool = False, overwrite: bool = False) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does

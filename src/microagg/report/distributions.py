@@ -68,6 +68,12 @@ def _present(column: Column) -> FloatArray:
     return values[np.isfinite(values)]
 
 
+def _mean_and_deviation(values: FloatArray) -> tuple[float, float]:
+    largest = float(np.abs(values).max()) or 1.0
+    small = values / largest  # squares of these cannot overflow
+    return float(small.mean()) * largest, float(small.std()) * largest
+
+
 def public_numbers(column: Column, least: int) -> dict[str, Any]:
     """Coarse shares and quantiles of released numbers; ends are open, so that no extreme value is shown."""
     values = _present(column)
@@ -142,14 +148,14 @@ def numbers_before_and_after(before: Column, after: Column) -> dict[str, Any]:
         }
         for name, share in rows
     ]
-    quantiles.append({"of": "mean", **{
-        side: scale.text(float(values.mean()), exact=True) if len(values) else None
-        for side, values in (("before", old), ("after", new))
-    }})  # fmt: skip
+    sides_present = {side: values for side, values in (("before", old), ("after", new)) if len(values)}
+    means = {side: scale.text(_mean_and_deviation(values)[0], exact=True) for side, values in sides_present.items()}
+    quantiles.append({"of": "mean", "before": means.get("before"), "after": means.get("after")})
     if not scale.is_dated:
-        quantiles.append({"of": "standard deviation", **{
-            side: f"{values.std():.6g}" if len(values) else None for side, values in (("before", old), ("after", new))
-        }})  # fmt: skip
+        deviations = {side: f"{_mean_and_deviation(values)[1]:.6g}" for side, values in sides_present.items()}
+        quantiles.append(
+            {"of": "standard deviation", "before": deviations.get("before"), "after": deviations.get("after")}
+        )
     return {"type": "numbers", "unit": "records", "bins": bins, "quantiles": quantiles, "note": ""}
 
 

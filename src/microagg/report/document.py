@@ -90,8 +90,6 @@ class Report:
         return _environment().get_template("report.html").render(self.facts)
 
 
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined

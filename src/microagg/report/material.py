@@ -26,6 +26,7 @@ DESCRIBED = 100_000
 """Of larger tables distributions are those of a random sample of this size."""
 COMPARED = 10_000
 """Of larger tables original and release are compared on about so many records: whole cells, chosen at random."""
+_FEWEST, _VALUES = 1_000, 400_000
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,13 @@ class Material:
     def describes_sample(self) -> bool:
         return self.released.n_records > DESCRIBED
 
+    @property
+    def n_compared(self) -> int:
+        """On how many records tables are compared at most: fewer if there are many attributes."""
+        if self.full:
+            return max(self.released.n_records, self.original.n_records if self.original is not None else 0)
+        return min(COMPARED, max(_FEWEST, _VALUES // max(len(self.published), 1)))
+
     @cached_property
     def compared(self) -> Sample:
         """The records on which original and release are compared."""
@@ -142,8 +150,8 @@ class Material:
         rows = np.arange(released.n_records) if chosen is None else chosen
         if self.origins is None:
             before = original
-            if not self.full and original.n_records > COMPARED:
-                before, is_whole = original.take(_random_rows(original.n_records, COMPARED)), False
+            if original.n_records > self.n_compared:
+                before, is_whole = original.take(_random_rows(original.n_records, self.n_compared)), False
             return Sample(before, after, False, is_whole, rows, None)
         places = self.origins[rows]
         return Sample(original.take(places), after, True, is_whole, places, labels)
@@ -151,15 +159,15 @@ class Material:
     def _chosen(self) -> tuple[IntArray | None, IntArray | None]:
         """Rows of the release to compare (None: all), and their cells."""
         n_records = self.released.n_records
-        everything = self.full or n_records <= COMPARED
+        everything = n_records <= self.n_compared
         if self.origins is None or not self.blocks:
-            return (None if everything else _random_rows(n_records, COMPARED)), None
+            return (None if everything else _random_rows(n_records, self.n_compared)), None
         labels = self.blocks[0].labels[self.origins]
         if everything:
             return None, labels
         sizes = np.bincount(labels)
         order = np.random.default_rng(0).permutation(len(sizes))
-        cells = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), COMPARED, side="right")))]
+        cells = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), self.n_compared, side="right")))]
         wanted = np.zeros(len(sizes), dtype=bool)
         wanted[cells] = True
         rows = np.flatnonzero(wanted[labels])

@@ -56,21 +56,26 @@ def _values(frame: Frame, name: str, material: Material) -> FloatArray:
 
 
 def _matrix(columns: list[FloatArray], least: int, digits: int) -> list[list[float | None]]:
-    return [[_correlation(first, second, least, digits) for second in columns] for first in columns]
+    """Of every two columns, over the records that have both; None if one is constant there, or too few have both."""
+    absent = [np.isnan(values) for values in columns]
+    complete = [_unit(values) if not gaps.any() else None for values, gaps in zip(columns, absent, strict=True)]
+    found: list[list[float | None]] = [[None] * len(columns) for _ in columns]
+    for i, first in enumerate(columns):
+        for j, second in enumerate(columns[: i + 1]):
+            x, y, n_both = complete[i], complete[j], len(first)
+            if x is None or y is None:
+                both = ~(absent[i] | absent[j])
+                x, y, n_both = _unit(first[both]), _unit(second[both]), int(both.sum())
+            if n_both >= least and x.any() and y.any():
+                found[i][j] = found[j][i] = round(float(x @ y), digits) + 0.0
+    return found
 
 
-def _correlation(first: FloatArray, second: FloatArray, least: int, digits: int) -> float | None:
-    """None if either is constant, or too few records have both."""
-    both = ~(np.isnan(first) | np.isnan(second))
-    if int(both.sum()) < least:
-        return None
-    x, y = _centred(first[both]), _centred(second[both])
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    return round(float(x @ y) / scale, digits) + 0.0 if scale > 0 else None
-
-
-def _centred(values: FloatArray) -> FloatArray:
-    """Values less their mean, made small first: squares of what is left cannot overflow."""
-    largest = float(np.abs(values).max())
-    small = values / largest if largest > 0 else values
-    return np.zeros(len(small)) if (small == small[0]).all() else small - small.mean()
+def _unit(values: FloatArray) -> FloatArray:
+    """Values less their mean, as a vector of length 1; zeros if they do not vary. Squares cannot overflow."""
+    if not len(values) or (values == values[0]).all():
+        return np.zeros(len(values))
+    small = values / np.abs(values).max()
+    centred = small - small.mean()
+    length = float(np.linalg.norm(centred))
+    return centred / length if length > 0 else np.zeros(len(values))

@@ -19,7 +19,9 @@ def done(material: Material) -> dict[str, Any]:
     """Method, stages, parameters, versions, hashes."""
     recipe, manifest = material.recipe, material.manifest
     method = method_named(recipe.method)
-    chosen = {key: value for key, value in recipe.as_dict().items() if key not in ("attributes", "method") and value != {}}
+    chosen = {
+        key: value for key, value in recipe.as_dict().items() if key not in ("attributes", "method") and value != {}
+    }
     if manifest is None:
         return {
             "by": "another tool, or only its table is at hand",

@@ -33,6 +33,9 @@ QUICK = (*SAMPLED, "k", "k_prime", "singled_out", "distinct_l_min", "t_closeness
 
 _FEWEST_RECORDS = 100
 _AT_RISK = 10
+# Of more attributes than this, measures of every two would take longer than the release.
+_PAIRED = 50
+_OF_PAIRS = ("correlation_difference", "rank_correlation_difference")
 # In the unit of an attribute, or a sum over records: an equation rather than a figure.
 _INTERNAL_ONLY = ("SSE", "log2_SSE")
 
@@ -49,7 +52,13 @@ def measures(material: Material) -> dict[str, Any]:
     if not material.may_compare:
         return {"utility": [], "risk": [], "notes": [WITHHELD]}
     sample = material.compared
-    chosen = None if material.full else (QUICK if sample.is_whole else SAMPLED)
+    chosen: tuple[str, ...] | None = None if material.full else (QUICK if sample.is_whole else SAMPLED)
+    notes = []
+    if chosen is not None and len(material.published) > _PAIRED:
+        chosen = tuple(name for name in chosen if name not in _OF_PAIRS)
+        notes.append(
+            f"Of more than {_PAIRED} attributes, correlations of every two are not compared in a quick report."
+        )
     try:
         found = evaluate(
             sample.before,
@@ -61,7 +70,6 @@ def measures(material: Material) -> dict[str, Any]:
         )
     except InputError as error:  # another tool's release may lack columns or hold other types
         return {"utility": [], "risk": [], "notes": [f"The tables cannot be compared: {error}"]}
-    notes = []
     if not sample.is_whole:
         notes.append(
             f"Estimated on {sample.after.n_records} of {material.released.n_records} records "

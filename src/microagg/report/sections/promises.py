@@ -105,7 +105,10 @@ def verdict(material: Material) -> dict[str, Any]:
         return {"holds": False, "text": "Not for publication: made with a fixed seed, for research."}
     names = material.schema.quasi_identifiers
     if material.is_private or material.recipe.aggregate.form is AggregateForm.SAMPLED:
-        return {"holds": None, "text": "No statement came with this table: nothing is promised, nothing can be counted."}
+        return {
+            "holds": None,
+            "text": "No statement came with this table: nothing is promised, nothing can be counted.",
+        }
     if any(name not in material.released.names for name in names):
         return {"holds": False, "text": "k-anonymity cannot be counted: the table lacks quasi-identifiers."}
     count = _recounted(material)
