@@ -35,6 +35,7 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.pipeline import release as make_release
+    from microagg.releases.private import own_columns_of
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
@@ -72,7 +73,8 @@ def release(
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
-    say(f"Wrote {output}: {statement.n_records} records{cells}.")
+    what = "records" if own_columns_of(chosen) is None else "statistics"
+    say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
     for count in statement.recounts:
         say(
             f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "

@@ -1,4 +1,4 @@
-"""Where a report may be written: never an internal one among public files, and never beside what it does not describe."""
+"""Where a report may be written: an internal one never among public files, none beside what it does not describe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a public report may show: round numbers, and nothing about fewer than a handful of records.
 
-The released table is public, so what is computed from it alone tells nothing new. A report is still not the table: it is
-read by more people, and attributes that are published as they are hold values of records. So public figures are coarse.
+The released table is public, so what is computed from it alone tells nothing new. A report is still not the table: more
+people read it, and attributes that are published as they are hold values of records. So public figures are coarse.
 """
 
 from __future__ import annotations

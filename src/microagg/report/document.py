@@ -29,15 +29,15 @@ FORMAT = 1
 PUBLIC = (
     "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
     "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
-    "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer than "
-    "{least} records. What the public statement and manifest of the release say is repeated as it is."
+    "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
+    "than {least} records. What the public statement and manifest of the release say is repeated as it is."
 )
 PRIVATE = (
     " The release is differentially private: apart from the budget nothing here was computed from the original records."
 )
 INTERNAL = (
-    "INTERNAL: for the data holder only, not to be published. It shows exact figures of the original records, of single "
-    "cells and of single records."
+    "INTERNAL: for the data holder only, not to be published. It shows exact figures of the original records, of "
+    "single cells and of single records."
 )
 
 

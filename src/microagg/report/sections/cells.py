@@ -88,10 +88,8 @@ def _sizes(attributes: Sequence[str], sizes: IntArray) -> dict[str, Any]:
     listed = [{"size": str(size), "cells": int(count)} for size, count in zip(found, counts, strict=True)]
     if len(found) > _SIZES:
         groups = np.array_split(np.arange(len(found)), _SIZES)
-        listed = [
-            {"size": f"{found[g[0]]} to {found[g[-1]]}" if len(g) > 1 else str(found[g[0]]), "cells": int(counts[g].sum())}
-            for g in groups
-        ]  # fmt: skip
+        named = [f"{found[g[0]]} to {found[g[-1]]}" if len(g) > 1 else str(found[g[0]]) for g in groups]
+        listed = [{"size": name, "cells": int(counts[g].sum())} for name, g in zip(named, groups, strict=True)]
     return {
         "attributes": list(attributes),
         "n_cells": len(sizes),

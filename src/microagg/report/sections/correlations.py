@@ -25,7 +25,8 @@ def correlations(material: Material) -> dict[str, Any]:
     if not material.rows_are_records:
         return {"names": [], "note": "Rows of this release are no records: values in a row do not belong together."}
     released, original = material.described
-    kept, notes = [], []
+    kept: list[tuple[str, FloatArray]] = []
+    notes = []
     for name in material.published:
         if material.schema[name].kind not in (Kind.NUMERIC, Kind.ORDINAL) or len(kept) > SHOWN:
             continue
