@@ -27,10 +27,13 @@ def release(
         typer.Option("--format", help="csv, csv.gz, tsv, parquet, feather, sav or dta; default: the input's."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
+    ] = True,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make a release: table, statement and manifest, with the guarantee recounted on the written file."""
+    """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
     from microagg.releases.recipe import Recipe
@@ -54,7 +57,7 @@ def release(
     with shows_progress():
         table = read_for(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
-        folder = made.save(output, format=target_format, overwrite=overwrite)
+        folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
     statement = made.statement
     if as_json:
         print_json(
@@ -91,4 +94,6 @@ def release(
     for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
+    if report:
+        say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")

@@ -101,13 +101,15 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         protected = _mix_values(prepared, recipe)
     else:
         protected = _form_cells(prepared, recipe, seed)
+    origins = prepared.rows if protected.linked and protected.table is None else None
     if protected.table is not None:
         released = Frame.of(protected.table, frame.library)
     else:
         released = prepared.frame.with_arrays(protected.arrays)
         released = released.select([name for name in frame.names if name in recipe.schema.published])
-        if recipe.output.order is RowOrder.SHUFFLED and protected.linked:
-            released = released.take(_shuffled(released.n_records, seed))
+        if recipe.output.order is RowOrder.SHUFFLED and origins is not None:
+            order = _shuffled(released.n_records, seed)
+            released, origins = released.take(order), origins[order]
         released = released.without_unused_categories()
 
     if method.is_private:
@@ -143,6 +145,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         digest=digest,
         blocks=tuple(_in_input_order(block, prepared.rows, frame.n_records) for block in protected.blocks),
         information_loss=protected.information_loss,
+        original=frame,
+        origins=origins,
     )
 
 
