@@ -249,9 +249,7 @@ def test_bounds_read_from_the_data_make_the_promise_conditional_and_their_scale_
     made = microagg.release(people().select(["age"]), recipe)
     (guarantee,) = made.statement.guarantees
     assert guarantee.target == "the original records, given the bounds that were read from them"
-    assert any(
-        "the bounds of age were read from the data (1.5 x the largest value)" in a for a in guarantee.assumptions
-    )
+    assert any("the bounds of age were read from the data (1.5 x the largest value" in a for a in guarantee.assumptions)
     (expense,) = made.statement.budget["expenses"]
     assert expense["scale"] is expense["sensitivity"] is None
     largest = max(people()["age"].to_pylist())
