@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,7 +29,7 @@ def category_text(label: Any) -> str:
     """
     if isinstance(label, bool):
         return str(label).lower()
-    if isinstance(label, float | Decimal) and label == int(label):
+    if isinstance(label, float | Decimal) and math.isfinite(label) and label == int(label):
         return str(int(label))
     return str(label)
 
@@ -86,7 +87,9 @@ class Taxonomy:
 
     @classmethod
     def flat(cls, labels: Sequence[str], *, root: str = "any") -> Taxonomy:
-        """A list of categories as a tree of depth one."""
+        """A list of categories as a tree of depth one; its root gets a name that no category has."""
+        while root in labels:
+            root += "*"
         return cls(dict.fromkeys(labels, root))
 
     @classmethod
