@@ -53,6 +53,18 @@ def test_what_cannot_be_published_is_refused_with_its_reason(values, declared, p
     assert said in str(refused.value)
 
 
+def test_a_taxonomy_that_does_not_fit_is_refused_with_the_column_and_what_is_wrong(tmp_path):
+    with pytest.raises(MicroaggError, match="column 'x' has 1 categories that are not in its taxonomy"):
+        released(["a", "z"], nominal(taxonomy={"a": "r", "b": "r"}))
+    (tmp_path / "tree.txt").write_text("r\n  a\nsecond\n  b\n")
+    (tmp_path / "recipe.toml").write_text(
+        'method = "dp_individual_ranking"\nk = 2\n[privacy]\nepsilon = 1\n[attributes.x]\n'
+        'role = "quasi_identifier"\nkind = "nominal"\ntaxonomy = "tree.txt"\n'
+    )
+    with pytest.raises(MicroaggError, match=r"attributes\.x\.taxonomy: line 3 .* second root, 'second'"):
+        Recipe.load(tmp_path / "recipe.toml")
+
+
 def test_times_of_day_never_reach_the_next_day():
     made = released([dt.time(23, 59)] * 4, numeric(bounds=[0, 86_400]), epsilon=1e-3)
     assert all(isinstance(time, dt.time) for time in made.table["x"].to_pylist())

@@ -201,7 +201,8 @@ def _nominal(column: Column, attribute: Attribute, codes: Any, found: Any) -> Pu
     allowed = labels if tree is None or declared is None else tuple(category_text(one) for one in declared)
     place = {label: code for code, label in enumerate(labels)}
     domain = tuple(place[label] for label in allowed)
-    within = ranks_of(column, codes, found, allowed).astype(np.int64)
+    where = "among the declared ones" if declared is not None else "in its taxonomy"
+    within = ranks_of(column, codes, found, allowed, where=where).astype(np.int64)
     values = np.asarray(domain, dtype=np.float64)[within]
     _labels_as(column, labels)
     return PublicColumn(column, attribute, values, 0.0, float(max(len(labels) - 1, 1)), labels, domain)

@@ -62,13 +62,13 @@ class Taxonomy:
         roots = list(dict.fromkeys(parent for parent in self.parents.values() if parent not in self.parents))
         if len(roots) > 1:
             raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_named(roots)}")
+        self._refuse_cycles(roots)
         if not roots:
-            raise RecipeError("a taxonomy has one root; this one has none: every node has a parent (a cycle)")
+            raise RecipeError("a taxonomy has one root; this one has no categories")
         object.__setattr__(self, "root", roots[0])
-        self._refuse_cycles()
 
-    def _refuse_cycles(self) -> None:
-        reaches_root = {self.root}
+    def _refuse_cycles(self, roots: Sequence[str]) -> None:
+        reaches_root = set(roots)
         for node in self.parents:
             path: list[str] = []
             while node not in reaches_root:
