@@ -48,6 +48,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
+	$(BIN)/python benchmarks/cross_moment.py
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/differential_privacy.py

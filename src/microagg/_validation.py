@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from microagg.errors import ParameterError, did_you_mean
 
-__all__ = ["Choice", "Constraint", "Flag", "Integer", "Optional", "Real", "check_parameters"]
+__all__ = ["Choice", "ChoiceOrWeights", "Constraint", "Flag", "Integer", "Optional", "Real", "check_parameters"]
 
 
 class Constraint(Protocol):
@@ -80,6 +80,26 @@ class Choice:
 
     def bad_values(self) -> list[Any]:
         return [self.words[0] + "x", None, 0]
+
+
+@dataclass(frozen=True)
+class ChoiceOrWeights:
+    """One of a few words, or a list of weights above 0 that sum to 1."""
+
+    words: tuple[str, ...]
+
+    def allows(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value in self.words
+        if not isinstance(value, list | tuple) or not value:
+            return False
+        return all(Real(0.0, open_low=True).allows(weight) for weight in value) and abs(math.fsum(value) - 1.0) <= 1e-9
+
+    def describe(self) -> str:
+        return f"{Choice(self.words).describe()}, or a list of weights above 0 that sum to 1"
+
+    def bad_values(self) -> list[Any]:
+        return [self.words[0] + "x", None, 0, [], [0.5, 0.4], [1.5, -0.5], ["1"]]
 
 
 @dataclass(frozen=True)

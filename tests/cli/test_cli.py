@@ -123,6 +123,9 @@ def test_json_goes_to_stdout_and_words_to_stderr(folder):
     assert "Wrote out" in result.stderr
     assert json.loads(run("check", "out", "--json").stdout)["holds"] is True
     assert json.loads(run("methods", "--json").stdout)[0]["name"] == "mdav"
+    numbered = json.loads(run("methods", "--paper", "cross_moment", "--json").stdout)
+    assert [entry["number"] for entry in numbered] == [*map(str, range(1, 27)), *(f"B{i}" for i in range(1, 6))]
+    assert "Did you mean" in run("methods", "--paper", "cross_moments", code=2).stderr
 
 
 def test_flags_override_the_recipe(folder):

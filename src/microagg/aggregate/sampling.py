@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,15 @@ import numpy.typing as npt
 from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import Moments
 
-__all__ = ["Uniforms", "draw_categories", "draw_numbers"]
+__all__ = [
+    "SkewNormal",
+    "Uniforms",
+    "draw_categories",
+    "draw_numbers",
+    "draw_skew_normal",
+    "skew_normal",
+    "skew_normals_alone",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -63,4 +73,122 @@ def draw_categories(codes: FloatArray, cells: Cells, uniforms: Uniforms) -> Floa
     drawn: FloatArray = codes[cells.order[places]]
     lacking = np.bincount(cells.labels, weights=np.isnan(codes)) > 0
     drawn[lacking[cells.labels]] = np.nan
+    return drawn
+
+
+_HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
+_HALF_NORMAL_VARIANCE = 1.0 - 2.0 / math.pi
+_HALF_NORMAL_THIRD = math.sqrt(2.0 / math.pi) * (4.0 / math.pi - 1.0)
+
+
+@dataclass(frozen=True)
+class SkewNormal:
+    """Skew-normal distributions, one per cell, as a normal part and a half-normal one.
+
+    ``x = mean + slant (|z| - sqrt(2/pi)) + normal(0, rest)`` with z standard normal is Azzalini's distribution in
+    centred parameters: its mean is `mean`, its covariance ``rest + (1 - 2/pi) slant slant^T``.
+
+    Attributes
+    ----------
+    means, slants : ndarray of shape (n_cells, n_attributes)
+    rests : ndarray of shape (n_cells, n_attributes, n_attributes)
+        Positive semidefinite.
+    alone : bool
+        True if each attribute has a z of its own, and so is independent of the others.
+    """
+
+    means: FloatArray
+    slants: FloatArray
+    rests: FloatArray
+    alone: bool
+
+    @property
+    def covariances(self) -> FloatArray:
+        shared = self.slants[:, :, None] * self.slants[:, None, :]
+        if self.alone:
+            shared = shared * np.eye(self.means.shape[1])
+        return self.rests + _HALF_NORMAL_VARIANCE * shared
+
+    @property
+    def third_moments(self) -> FloatArray:
+        """Third central moment of each attribute."""
+        return _HALF_NORMAL_THIRD * self.slants**3
+
+
+def skew_normals_alone(means: FloatArray, variances: FloatArray, skewness: FloatArray) -> SkewNormal:
+    """Univariate skew-normal distributions of attributes that are independent within their cell.
+
+    Parameters
+    ----------
+    means, variances, skewness : ndarray of shape (n_cells, n_attributes)
+        Skewness within what the distribution can have (:func:`microagg.aggregate.repair.feasible_skewness`).
+
+    Examples
+    --------
+    >>> one = skew_normals_alone(np.array([[0.0]]), np.array([[4.0]]), np.array([[0.5]]))
+    >>> one.covariances.ravel(), one.third_moments.round(12).ravel()
+    (array([4.]), array([4.]))
+    """
+    slants = np.sqrt(variances) * np.cbrt(skewness / _HALF_NORMAL_THIRD)
+    rest = np.clip(variances - _HALF_NORMAL_VARIANCE * slants**2, 0.0, None)
+    return SkewNormal(means, slants, rest[:, :, None] * np.eye(means.shape[1]), alone=True)
+
+
+def skew_normal(means: FloatArray, covariances: FloatArray, skewness: FloatArray) -> SkewNormal:
+    """Multivariate skew-normal distributions in centred parameters [1]_.
+
+    Parameters
+    ----------
+    means, skewness : ndarray of shape (n_cells, n_attributes)
+    covariances : ndarray of shape (n_cells, n_attributes, n_attributes)
+        Positive semidefinite.
+
+    Notes
+    -----
+    Not every covariance goes with every vector of skewness: what the half-normal part adds to the covariance,
+    ``(1 - 2/pi) slant slant^T``, may not exceed it. Where it would, mean and covariance are kept and the skewness of
+    all attributes of the cell is shrunk by one factor, the largest that fits.
+
+    References
+    ----------
+    .. [1] Azzalini, A. & Capitanio, A. (1999). Statistical applications of the multivariate skew normal
+       distribution. Journal of the Royal Statistical Society B 61(3), 579-602. doi:10.1111/1467-9868.00194
+    """
+    spread = np.sqrt(np.clip(np.einsum("...ii->...i", covariances), 0.0, None))
+    slants = spread * np.cbrt(skewness / _HALF_NORMAL_THIRD)
+    values, axes = np.linalg.eigh(covariances)
+    along = np.einsum("cij,ci->cj", axes, slants)
+    # Along an axis in which the cell does not vary there is no room for a slant.
+    room = values > 1e-12 * np.clip(values[:, -1:], 0.0, None)
+    along = np.where(room, along, 0.0)
+    used = _HALF_NORMAL_VARIANCE * np.divide(along**2, values, out=np.zeros_like(along), where=room).sum(axis=1)
+    # A little inside: rounding must not leave a negative variance.
+    shrink = np.where(used > 1.0 - 1e-9, np.sqrt((1.0 - 1e-9) / np.maximum(used, 1e-300)), 1.0)
+    slants = np.einsum("cij,cj->ci", axes, along * shrink[:, None])
+    rests = covariances - _HALF_NORMAL_VARIANCE * slants[:, :, None] * slants[:, None, :]
+    return SkewNormal(means, slants, rests, alone=False)
+
+
+def draw_skew_normal(cells: SkewNormal, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:
+    """Draw one point per record from its cell's skew-normal distribution.
+
+    Parameters
+    ----------
+    cells : SkewNormal
+    labels : ndarray of shape (n_records,)
+    uniforms : callable
+        The source of chance.
+
+    Returns
+    -------
+    ndarray of shape (n_records, n_attributes)
+    """
+    from scipy.special import ndtri
+
+    drawn = draw_numbers(Moments(cells.means, cells.rests), labels, uniforms)
+    half = None
+    for j in range(drawn.shape[1]):
+        if half is None or cells.alone:
+            half = np.abs(ndtri(uniforms(len(labels)))) - _HALF_NORMAL_MEAN
+        drawn[:, j] += cells.slants[labels, j] * half
     return drawn

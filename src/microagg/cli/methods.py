@@ -12,14 +12,24 @@ __all__ = ["methods"]
 
 
 @explains_errors
-def methods(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+def methods(
+    paper: Annotated[
+        str | None, typer.Option(help="List the numbered methods of a paper instead: cross_moment.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
     """List the methods a recipe can name, with their stages and what they promise."""
-    from microagg.releases.catalogue import METHODS
+    from microagg.errors import ParameterError, did_you_mean
+    from microagg.releases.catalogue import METHODS, PAPERS
 
+    if paper is not None and paper not in PAPERS:
+        raise ParameterError(f"--paper must be one of {', '.join(PAPERS)}. Got {paper!r}.{did_you_mean(paper, PAPERS)}")
+    listed = METHODS if paper is None else {method.name: method for method in PAPERS[paper].values()}
     if as_json:
         print_json(
             [
                 {
+                    **({"number": method.number} if method.number else {}),
                     "name": method.name,
                     "title": method.title,
                     "summary": method.summary,
@@ -27,12 +37,12 @@ def methods(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
                     "guarantee": method.guarantee,
                     "reference": method.reference,
                 }
-                for method in METHODS.values()
+                for method in listed.values()
             ]
         )
         return
-    for method in METHODS.values():
-        typer.echo(f"{method.name}: {method.summary}")
+    for method in listed.values():
+        typer.echo(f"{f'{method.number} ' if method.number else ''}{method.name}: {method.summary}")
         for stage, what in method.stages.items():
             typer.echo(f"    {stage:<10} {what}")
         typer.echo(f"    {'promises':<10} {method.guarantee}")

@@ -33,6 +33,7 @@ def release(
     """Make a release: table, statement and manifest, with the guarantee recounted on the written file."""
     from microagg.releases.catalogue import method_named
     from microagg.releases.pipeline import release as make_release
+    from microagg.releases.private import own_columns_of
     from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
@@ -72,14 +73,15 @@ def release(
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
     if method_named(chosen.method).is_private and source_format not in TYPED_BY_SCHEMA:
-        unrounded = numbers_without_resolution(chosen)
+        unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(
                 f"Note: {columns_phrase(unrounded)} published with all digits, as whether every record is whole must "
                 "not show. To publish whole numbers, add to the declaration: resolution = 1"
             )
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
-    say(f"Wrote {output}: {statement.n_records} records{cells}.")
+    what = "records" if own_columns_of(chosen) is None else "statistics"
+    say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
     for count in statement.recounts:
         say(
             f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "

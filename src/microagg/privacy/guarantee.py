@@ -153,10 +153,12 @@ def drawn_from_cells(
     order_kept: bool = False,
     one_of_several: bool = False,
     guided_by: Sequence[str] = (),
+    statistics: str = "mean and covariance",
 ) -> Guarantee:
     """The promise of sampled records: every published combination was drawn from statistics of at least k records.
 
-    See :func:`k_anonymity` for the parameters. It is weaker than k-anonymity, and cannot be counted on a file.
+    See :func:`k_anonymity` for the parameters; `statistics` says what numbers were drawn from. It is
+    weaker than k-anonymity, and cannot be counted on a file.
     """
     return Guarantee(
         model=DRAWN,
@@ -165,7 +167,7 @@ def drawn_from_cells(
         target="the quasi-identifiers of single records",
         against=(
             "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
-            f"drawn by chance from the mean and covariance of a cell of at least {k} records, categories from its "
+            f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
             "counts; which record of the cell a published one stands beside is chance"
         ),
         attributes=tuple(attributes),
@@ -208,6 +210,7 @@ def differential_privacy(
     unprotected: Sequence[str] = (),
     bounds_from_data: Sequence[str] = (),
     order_kept: bool = False,
+    equal_values: bool = True,
     assumptions: Sequence[str] = (),
     not_promised: Sequence[str] = (),
 ) -> Guarantee:
@@ -229,6 +232,8 @@ def differential_privacy(
         Attributes whose bounds were read from the records: the promise is then conditional on them.
     order_kept : bool
         Whether rows are in the input's order.
+    equal_values : bool
+        Whether records of one cell publish equal values, which show who was put together.
     assumptions, not_promised : sequences of str
         What the method adds.
 
@@ -288,8 +293,13 @@ def differential_privacy(
                 if of_records
                 else (
                     "differential privacy of the original records, at any epsilon: the partition depends on the "
-                    "records and carries no noise, and records of one cell publish equal values, so the release "
-                    "shows which records were put together",
+                    "records and carries no noise"
+                    + (
+                        ", and records of one cell publish equal values, so the release shows which records were put "
+                        "together"
+                        if equal_values
+                        else "; what cells publish tells much of it"
+                    ),
                 )
             ),
             *not_promised,

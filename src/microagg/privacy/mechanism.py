@@ -31,6 +31,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from microagg._random import uniforms_from
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget, float_above, float_below
 
@@ -54,6 +55,10 @@ class Noise(Protocol):
         """For each row of `scores`, the place of its largest score plus independent exponential noise."""
         ...
 
+    def uniforms(self, count: int) -> FloatArray:
+        """Independent uniform draws, strictly between 0 and 1, for chance that is no noise: draws of records."""
+        ...
+
 
 class OpenDPNoise:
     """OpenDP's exact samplers, fed by the system's secure source of randomness.
@@ -73,12 +78,17 @@ class OpenDPNoise:
         _require_enough(measurement.map(sensitivity), epsilon)
         return np.array([measurement(row) for row in scores.tolist()], dtype=np.int64)
 
+    def uniforms(self, count: int) -> FloatArray:
+        """From the system's secure source."""
+        return uniforms_from(None)(count)
+
 
 class SeededNoise:
     """NumPy's generator with a seed: repeats itself, for experiments and never for publication."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng([int(seed), 2])  # neither the stream that shuffles nor the one that samples
+        self._uniforms = uniforms_from(int(seed))
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         limit = float(_LARGEST_COUNT)
@@ -89,6 +99,9 @@ class SeededNoise:
         noisy = scores + self._rng.exponential(scale=scale, size=scores.shape)
         places: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
         return places
+
+    def uniforms(self, count: int) -> FloatArray:
+        return self._uniforms(count)
 
 
 def noise_from(seed: int | None) -> Noise:

@@ -9,9 +9,11 @@ from typing import Any
 
 from microagg._validation import Constraint
 from microagg.errors import RecipeError, did_you_mean
+from microagg.releases.cross_moment_entries import numbered_methods, with_moments
+from microagg.releases.cross_moment_methods import PAPER
 from microagg.schema.attribute import Kind
 
-__all__ = ["METHODS", "Method", "method_named"]
+__all__ = ["METHODS", "PAPERS", "Method", "find_method", "method_named"]
 
 
 ANY_SPACE = "any (z-scores by default); numeric, ordinal and nominal attributes"
@@ -43,6 +45,10 @@ class Method:
     private_path : str
         Of a differentially private method: where its :class:`microagg.releases.private.PrivateMethod` lives,
         ``"module:Class"``; imported when used. A method without cells has no `partitioner_path`.
+    number : str
+        Its number in the paper it is from, if that numbers its methods.
+    tables : dict of dict
+        Keys of the recipe's tables that the method fixes.
     """
 
     name: str
@@ -58,6 +64,8 @@ class Method:
     kinds: tuple[Kind, ...] = tuple(Kind)
     data_free_space: bool = False
     private_path: str = ""
+    number: str = ""
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def has_cells(self) -> bool:
@@ -243,10 +251,30 @@ _LISTED = (
 )
 
 METHODS: dict[str, Method] = {method.name: method for method in _LISTED}
+METHODS |= {
+    general.name: general
+    for general in (with_moments(method) for method in _LISTED if not method.is_private and method.name != "mic1d")
+}
+
+PAPERS: dict[str, dict[str, Method]] = {PAPER: numbered_methods(METHODS["mdav"])}
+"""Numbered methods by paper: ``PAPERS["cross_moment"]["6"]``; a recipe may also say ``"cross_moment:6"``."""
+
+_BY_NAME = METHODS | {method.name: method for paper in PAPERS.values() for method in paper.values()}
+
+
+def find_method(name: Any) -> Method | None:
+    """The entry of that name, or of that number of a paper (``"cross_moment:6"``); None if there is none."""
+    if not isinstance(name, str):
+        return None
+    paper, _, number = name.partition(":")
+    return PAPERS.get(paper, {}).get(number) if number else _BY_NAME.get(name)
 
 
 def method_named(name: str) -> Method:
-    """The catalogue's entry of that name."""
-    if name not in METHODS:
-        raise RecipeError(f"no method named {name!r}.{did_you_mean(name, METHODS)} Known methods: {', '.join(METHODS)}")
-    return METHODS[name]
+    """The catalogue's entry of that name, or of that number of a paper (``"cross_moment:6"``)."""
+    method = find_method(name)
+    if method is None:
+        raise RecipeError(
+            f"no method named {name!r}.{did_you_mean(name, _BY_NAME)} Known methods: {', '.join(METHODS)}"
+        )
+    return method

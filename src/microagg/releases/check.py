@@ -11,6 +11,7 @@ from microagg.errors import TableError
 from microagg.privacy.guarantee import DRAWN, K_ANONYMITY
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import sha256_of_file
+from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, STATEMENT, STATEMENT_TEXT, read_as_written
@@ -132,7 +133,8 @@ def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
 
 def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
     identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in table.column_names]
-    undeclared = [name for name in table.column_names if name not in recipe.attributes]
+    known = own_columns_of(recipe) or tuple(recipe.attributes)
+    undeclared = [name for name in table.column_names if name not in known]
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
     if undeclared:

@@ -24,6 +24,11 @@ def check_method(recipe: Recipe) -> None:
     if method.data_free_space:
         _check_space_is_declared(recipe, method)
     _check_blocks(recipe, method)
+    for name, table in method.tables.items():
+        chosen = getattr(recipe, name).model_dump()
+        changed = [key for key, value in table.items() if str(chosen[key]) != str(value)]
+        if changed:
+            raise ValueError(f"{name}.{changed[0]}: {method.name} fixes it to {table[changed[0]]!r}; leave it out")
     if method.labels == "values":
         _check_mixes_values(recipe, method)
     check_private(recipe, method)

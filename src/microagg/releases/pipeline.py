@@ -13,6 +13,7 @@ import numpy.typing as npt
 from microagg._progress import report
 from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
+from microagg.aggregate.moments import Content
 from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
@@ -100,11 +101,14 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         protected = _mix_values(prepared, recipe)
     else:
         protected = _form_cells(prepared, recipe, seed)
-    released = prepared.frame.with_arrays(protected.arrays)
-    released = released.select([name for name in frame.names if name in recipe.schema.published])
-    if recipe.output.order is RowOrder.SHUFFLED and protected.linked:
-        released = released.take(_shuffled(released.n_records, seed))
-    released = released.without_unused_categories()
+    if protected.table is not None:
+        released = Frame.of(protected.table, frame.library)
+    else:
+        released = prepared.frame.with_arrays(protected.arrays)
+        released = released.select([name for name in frame.names if name in recipe.schema.published])
+        if recipe.output.order is RowOrder.SHUFFLED and protected.linked:
+            released = released.take(_shuffled(released.n_records, seed))
+        released = released.without_unused_categories()
 
     if method.is_private:
         require_public(method.private.findings(released.table, recipe), "the table as it would be written")
@@ -172,7 +176,8 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         cells = Cells(labels, prepared.weights)
         if recipe.aggregate.form is AggregateForm.SAMPLED:
             _require_cells(labels, attributes, recipe.k)
-            arrays |= sampled_columns(measured, cells, uniforms)
+            choice = recipe.aggregate
+            arrays |= sampled_columns(measured, cells, uniforms, n_moments=choice.moments, content=choice.content)
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
@@ -258,6 +263,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
                 order_kept=recipe.output.order is RowOrder.KEPT,
                 one_of_several=len(blocks) > 1,
                 guided_by=shaping_attributes(recipe),
+                statistics=_drawn_from(recipe),
             )
             for block in blocks
         )
@@ -288,9 +294,16 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
     return np.argsort(keys, kind="stable")
 
 
+def _drawn_from(recipe: Recipe) -> str:
+    """What sampled numbers are drawn from, in words."""
+    alone = recipe.aggregate.content is Content.VARIANCES
+    second = "variances" if alone else "covariance"
+    return f"mean and {second}" if recipe.aggregate.moments == 1 else f"mean, {second} and marginal coskewness"
+
+
 def _aggregated(recipe: Recipe) -> dict[str, Any]:
     if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return {"form": "sampled", "numbers": "mean and covariance of the cell", "categories": "counts of the cell"}
+        return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
     names = recipe.schema.quasi_identifiers
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from microagg.releases.recipe import Recipe
 
-__all__ = ["PrivateMethod", "bounds_read_from_data", "form_of", "option_of", "protect", "told_budget"]
+__all__ = ["PrivateMethod", "bounds_read_from_data", "form_of", "option_of", "own_columns_of", "protect", "told_budget"]
 
 
 class PrivateMethod(Protocol):
@@ -41,6 +41,10 @@ class PrivateMethod(Protocol):
         Forms in which a row is still a record, so that other attributes may stand beside it.
     uses_space : bool
         Whether ``[space]`` and the weights of attributes mean anything to it.
+
+    A class may also have `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
+    with the line that mends the recipe), and `own_columns(recipe)` (the columns of a table that is not of records, or
+    None).
     """
 
     forms: ClassVar[tuple[str, ...]]
@@ -87,6 +91,15 @@ def form_of(recipe: Recipe) -> str:
     """The form of release that the recipe chooses."""
     assert recipe.privacy is not None
     return recipe.privacy.form or str(method_named(recipe.method).private.forms[0])
+
+
+def own_columns_of(recipe: Recipe) -> tuple[str, ...] | None:
+    """The columns of a table that a private method publishes instead of records; None if it publishes records."""
+    private = method_named(recipe.method).private
+    if recipe.privacy is None or not hasattr(private, "own_columns"):
+        return None
+    columns: tuple[str, ...] | None = private.own_columns(recipe)
+    return columns
 
 
 def option_of(recipe: Recipe, name: str) -> Any:

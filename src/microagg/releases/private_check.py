@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg.releases.catalogue import method_named
-from microagg.releases.private import bounds_read_from_data
+from microagg.releases.private import bounds_read_from_data, own_columns_of
 from microagg.releases.recipe import Recipe
 from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Attribute, Kind
@@ -34,7 +34,9 @@ _ROUNDING = 1e-6  # of the width: a float32 column cannot hold every bound
 
 def check_private_table(table: pa.Table, recipe: Recipe) -> list[Finding]:
     """Everything the method can see on a table, or that a column of it is not there."""
-    absent = [name for name in recipe.schema.quasi_identifiers if name not in table.column_names]
+    columns = own_columns_of(recipe)
+    expected = recipe.schema.quasi_identifiers if columns is None else columns
+    absent = [name for name in expected if name not in table.column_names]
     if absent:
         return [Finding("protected columns", False, f"without {columns_phrase(absent)}")]
     found: list[Finding] = method_named(recipe.method).private.findings(table, recipe)

@@ -61,6 +61,8 @@ class Protected:
         Of a differentially private method, spent.
     linked : bool
         False if a row is no record: values of different attributes in one row have nothing to do with each other.
+    table : Arrow table or None
+        What is published instead of records, if that is something else.
     """
 
     arrays: Mapping[str, pa.Array]
@@ -70,3 +72,4 @@ class Protected:
     stages: Mapping[str, Mapping[str, Any]]
     budget: Budget | None = None
     linked: bool = True
+    table: pa.Table | None = None

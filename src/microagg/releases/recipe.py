@@ -23,8 +23,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from microagg.aggregate.moments import Content
 from microagg.errors import RecipeError, did_you_mean
-from microagg.releases.catalogue import METHODS, method_named
+from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
@@ -122,9 +123,15 @@ class AggregateForm(StrEnum):
 
 
 class AggregateChoice(_Table):
-    """``[aggregate]``: what a cell publishes, by kind of attribute."""
+    """``[aggregate]``: what a cell publishes, by kind of attribute.
+
+    Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
+    (2, skew-normal); with ``content = "variances"`` each attribute alone.
+    """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
+    moments: Annotated[int, Field(ge=1, le=2, strict=True)] = 1
+    content: Content = Content.PURE
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
@@ -139,6 +146,9 @@ class AggregateChoice(_Table):
                 raise ValueError(f"{kind} must be one of {words}")
             if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
                 raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
+        for key in ("moments", "content"):
+            if self.form is not AggregateForm.SAMPLED and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} is for form = 'sampled'")
         return self
 
 
@@ -239,8 +249,11 @@ class Recipe(BaseModel):
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
-        if "k" not in values and (entry := METHODS.get(values.get("method", ""))) and not entry.has_cells:
-            values["k"] = 1  # every record alone
+        entry = find_method(values.get("method", ""))
+        if entry is not None:
+            if "k" not in values and not entry.has_cells:
+                values["k"] = 1  # every record alone
+            values = {**entry.tables, **values}
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -330,6 +343,11 @@ class Recipe(BaseModel):
         for path, value in changes.items():
             first, *rest = path.split(".")
             fields[first] = _with_change(fields.get(first), rest, value)
+        if "method" in changes:  # tables that were never spoken of are the new method's to fill
+            entry, fresh = find_method(changes["method"]), type(self).model_fields
+            for name in entry.tables if entry is not None else ():
+                if fields[name] == fresh[name].default:
+                    del fields[name]
         return Recipe(**fields)
 
     @classmethod

@@ -17,8 +17,16 @@ from microagg.aggregate.centroid import (
     cell_taxonomic_centres,
     round_to_resolution,
 )
-from microagg.aggregate.moments import cell_moments
-from microagg.aggregate.sampling import Uniforms, draw_categories, draw_numbers
+from microagg.aggregate.moments import Content, Moments, cell_moments, cell_third_moments
+from microagg.aggregate.repair import feasible_skewness
+from microagg.aggregate.sampling import (
+    Uniforms,
+    draw_categories,
+    draw_numbers,
+    draw_skew_normal,
+    skew_normal,
+    skew_normals_alone,
+)
 from microagg.releases.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
 from microagg.schema.measure import Measured
@@ -52,17 +60,25 @@ def published_columns(
     return arrays
 
 
-def sampled_columns(measured: Sequence[Measured], cells: Cells, uniforms: Uniforms) -> dict[str, pa.Array]:
+def sampled_columns(
+    measured: Sequence[Measured],
+    cells: Cells,
+    uniforms: Uniforms,
+    *,
+    n_moments: int = 1,
+    content: Content = Content.PURE,
+) -> dict[str, pa.Array]:
     """Records drawn from the statistics of their cell, column by column.
 
-    Numbers come from the cell's mean and covariance, within declared bounds and rounded to the resolution; categories,
-    ordered or not, from the cell's counts of each attribute alone.
+    Numbers come from the cell's mean and covariance (with two moments, also from its marginal coskewness), within
+    declared bounds and rounded to the resolution; categories, ordered or not, from the cell's counts of each attribute
+    alone.
     """
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
     arrays = {}
     if numeric:
         values = np.column_stack([column.values for column in numeric])
-        drawn = draw_numbers(cell_moments(values, cells), cells.labels, uniforms)
+        drawn = _drawn_numbers(values, cells, uniforms, n_moments, content)
         for j, column in enumerate(numeric):
             numbers = np.ascontiguousarray(drawn[:, j])
             if column.resolution is not None:  # counted in 64-bit integers
@@ -72,6 +88,22 @@ def sampled_columns(measured: Sequence[Measured], cells: Cells, uniforms: Unifor
         if column.kind is not Kind.NUMERIC:
             arrays[column.name] = column.published(draw_categories(column.values, cells, uniforms))
     return arrays
+
+
+def _drawn_numbers(
+    values: FloatArray, cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
+) -> FloatArray:
+    """Draws from the moments of each cell: normal of one central moment, skew-normal of two."""
+    moments = cell_moments(values, cells)
+    alone = content is Content.VARIANCES
+    covariances = moments.covariances * np.eye(values.shape[1]) if alone else moments.covariances
+    if n_moments == 1:
+        return draw_numbers(Moments(moments.means, covariances), cells.labels, uniforms)
+    variances = np.einsum("cii->ci", covariances).copy()
+    skewness = feasible_skewness(cell_third_moments(values, moments.means, cells), variances)
+    if alone:
+        return draw_skew_normal(skew_normals_alone(moments.means, variances, skewness), cells.labels, uniforms)
+    return draw_skew_normal(skew_normal(moments.means, covariances, skewness), cells.labels, uniforms)
 
 
 def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:

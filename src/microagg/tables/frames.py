@@ -339,6 +339,11 @@ class Frame:
         table = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return cls(table, library, dtypes)
 
+    @classmethod
+    def of(cls, table: pa.Table, library: str) -> Frame:
+        """An Arrow table as if it had come from `library`."""
+        return cls.wrap(_native_of(table, library))
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.table.column_names)
@@ -473,7 +478,10 @@ def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") ->
     """
     import pyarrow as pa
 
-    table = pa.Table.from_pylist([dict(row) for row in rows])
+    return _native_of(pa.Table.from_pylist([dict(row) for row in rows]), kind)
+
+
+def _native_of(table: pa.Table, kind: str) -> Any:
     if kind == "pyarrow":
         return table
     if kind == "polars":

@@ -1,0 +1,243 @@
+"""Cross-moment microaggregation under differential privacy: cells answer with a mean and its central moments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
+from microagg.aggregate.moments import Content, Coskewness, CrossMoments
+from microagg.partition.base import cells_in_order
+from microagg.privacy.budget import Budget
+from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee, differential_privacy
+from microagg.privacy.masking import STRATEGIES
+from microagg.privacy.mechanism import Noise
+from microagg.releases.catalogue import method_named
+from microagg.releases.masked_moments import Plan, drawn_records, kept_moments, masked_moments
+from microagg.releases.moments_choice import MOMENTS, SAMPLED, check_moments, groups_of, is_individual, plan_of
+from microagg.releases.moments_table import COLUMNS, check_moments_table, moments_table
+from microagg.releases.private import bounds_read_from_data, form_of, option_of
+from microagg.releases.private_check import check_public_values
+from microagg.releases.protected import Block, Protected
+from microagg.releases.public_scale import PublicColumn
+from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.verify import Finding
+from microagg.schema.attribute import Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+COEFFICIENTS_PROMISE = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
+SPECTRA_PROMISE = (
+    "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
+    "original records"
+)
+
+
+class CrossMoment:
+    """Mean and central moments of each cell with Laplace noise, repaired, and records drawn from them.
+
+    Notes
+    -----
+    Sensitivity: :mod:`microagg.privacy.sensitivity`, with one draw of noise per statistic and cell
+    (:mod:`microagg.privacy.masking`). The partition is taken as given: the promise is about the microaggregated data
+    set. Groups of attributes, each with cells of its own, share the budget (Algorithm 3).
+    """
+
+    forms: ClassVar[tuple[str, ...]] = (SAMPLED, MOMENTS)
+    linked_forms: ClassVar[tuple[str, ...]] = (SAMPLED,)
+    options: ClassVar[Mapping[str, Constraint]] = {
+        "m": Integer(0, 2),
+        "statistics": Choice(("coefficients", "spectra")),
+        "content": Choice(tuple(map(str, Content))),
+        "coskewness": Choice(tuple(map(str, Coskewness))),
+        "masking": Choice(("joint", "separate")),
+        "strategy": ChoiceOrWeights(tuple(STRATEGIES)),
+        "repair": Choice(("fixed_diagonal", "clipped_eigenvalues")),
+        "truncation": Choice(("by_mean", "by_width")),
+        "units": Choice(("domain", "raw")),
+    }
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "m": 1,
+        "statistics": "coefficients",
+        "content": "variances",
+        "coskewness": None,
+        "masking": "joint",
+        "strategy": None,
+        "repair": "fixed_diagonal",
+        "truncation": None,
+        "units": "domain",
+    }
+    uses_space: ClassVar[bool] = False
+    uses_blocks: ClassVar[bool] = True
+
+    @classmethod
+    def check(cls, recipe: Recipe) -> None:
+        """Raise ValueError with the line that mends the recipe."""
+        check_moments(recipe)
+
+    @classmethod
+    def guarantee(cls, recipe: Recipe) -> Guarantee:
+        """Epsilon-DP (coefficients) or epsilon-individual-DP (spectra) of the microaggregated data set."""
+        assert recipe.privacy is not None
+        plan, several = plan_of(recipe), len(groups_of(recipe)) > 1
+        form = form_of(recipe)
+        beside = recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) if form == SAMPLED else ()
+        return differential_privacy(
+            recipe.privacy.epsilon,
+            recipe.schema.quasi_identifiers,
+            target=MICROAGGREGATED,
+            model=EPSILON_IDP if is_individual(plan) else EPSILON_DP,
+            unprotected=beside,
+            bounds_from_data=bounds_read_from_data(recipe),
+            order_kept=recipe.output.order is RowOrder.KEPT and form == SAMPLED,
+            equal_values=form == SAMPLED and plan.m == 0,
+            assumptions=(
+                "which records share a cell, and so how many there are in each, is given: it is not protected, and a "
+                "replaced record stays in its cell",
+                *(("each group of attributes has cells of its own; their epsilons add up",) if several else ()),
+            ),
+            not_promised=(
+                "a record that would have been put into another cell: two cells would change, and others with them",
+                *(_SPECTRAL_CAVEATS if is_individual(plan) else ()),
+            ),
+        )
+
+    @classmethod
+    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+        """Form cells, mask their moments, and draw records or publish the moments themselves."""
+        plan, raw = plan_of(recipe), option_of(recipe, "units") == "raw"
+        by_name = {column.name: column for column in columns}
+        groups = groups_of(recipe, [column.name for column in columns])
+        shares = _shares(budget, groups, recipe)
+        arrays: dict[str, Any] = {}
+        blocks: list[Block] = []
+        tables: list[pa.Table] = []
+        remarks: list[str] = []
+        for attributes, share in zip(groups, shares, strict=True):
+            own = [by_name[name] for name in attributes]
+            widths = np.array([column.high - column.low if raw else 1.0 for column in own])
+            scales = np.array([1.0 if raw else column.high - column.low for column in own])
+            lows = np.array([column.low for column in own])
+            values = np.ascontiguousarray((np.column_stack([column.values for column in own]) - lows) / scales)
+            labels = _cells(values, recipe, noise)
+            kept = kept_moments(values, labels, plan)
+            remarks += _outnumbered(kept, attributes, plan)
+            moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=", ".join(attributes))
+            blocks.append(Block(tuple(attributes), labels))
+            if form_of(recipe) == MOMENTS:
+                if recipe.output.order is RowOrder.SHUFFLED:  # cells are numbered by their first record
+                    moments = moments.of_cells(np.argsort(noise.uniforms(len(moments.sizes))))
+                tables.append(moments_table(moments, attributes, lows, scales, block=len(tables)))
+                continue
+            drawn = drawn_records(moments, labels, widths, noise.uniforms)
+            arrays |= {
+                column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
+            }
+        if tables:
+            remarks.append("a row of the table is a statistic of a cell, not a record")
+        promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
+        return Protected(
+            arrays,
+            tuple(blocks),
+            None,
+            (promise, *remarks),
+            _stages(recipe, plan, blocks, raw=raw),
+            budget,
+            table=_joined(tables),
+        )
+
+    @classmethod
+    def own_columns(cls, recipe: Recipe) -> tuple[str, ...] | None:
+        """The columns of a table of moments; None if records are published."""
+        return COLUMNS if form_of(recipe) == MOMENTS else None
+
+    @classmethod
+    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+        """Records within the public bounds; or a table of moments whose means are."""
+        if form_of(recipe) == MOMENTS:
+            return [check_moments_table(table, recipe)]
+        return [check_public_values(table, recipe)]
+
+
+_SPECTRAL_CAVEATS = (
+    "differential privacy: noise on eigenvectors is scaled to the gaps between the eigenvalues of these very records "
+    "(local sensitivity), and someone who could tell its scale would learn of those gaps",
+    "the paper's proof: its bound on eigenvectors is false as printed (they have no sign, and can swap); a wider one, "
+    "of eigenvectors up to their sign, is used here",
+    "exactness: eigenvalues and eigenvectors are computed in floating point, with an allowance for rounding that is "
+    "ample but not proved",
+)
+
+
+def _shares(budget: Budget, groups: Sequence[Sequence[str]], recipe: Recipe) -> list[Budget]:
+    assert recipe.privacy is not None
+    weights = recipe.privacy.weights
+    if len(groups) == 1:
+        return [budget]
+    names = [", ".join(group) for group in groups]
+    if weights is None:
+        return list(budget.divide(names).values())
+    by_group = {name: sum(weights[one] for one in group) for name, group in zip(names, groups, strict=True)}
+    return list(budget.divide(by_group).values())
+
+
+def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
+    """The method's partition of the records, in the domain-scaled space (or, with raw units, in that)."""
+    method = method_named(recipe.method)
+    options = dict(recipe.partition)
+    if method.searches_by_chance:
+        options["random_state"] = int(noise.uniforms(1)[0] * 2**31)
+    fitted = method.partitioner(recipe.k, **options).fit(values)
+    labels: IntArray = fitted.labels_.reshape(len(values), -1)[:, 0]
+    return cells_in_order(labels)
+
+
+def _outnumbered(moments: CrossMoments, attributes: Sequence[str], plan: Plan) -> list[str]:
+    """Say so, aloud and in the statement, if cells have more statistics than records."""
+    n_statistics, smallest = moments.statistics.shape[1], int(moments.sizes.min())
+    if n_statistics <= smallest:
+        return []
+    remark = (
+        f"each cell of {', '.join(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
+        f"attributes), but the smallest has {smallest} records: more numbers than records, and noise on each"
+    )
+    warnings.warn(remark, UserWarning, stacklevel=2)
+    return [remark]
+
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table | None:
+    import pyarrow as pa
+
+    return pa.concat_tables(tables) if tables else None
+
+
+def _stages(recipe: Recipe, plan: Plan, blocks: Sequence[Block], *, raw: bool) -> dict[str, dict[str, Any]]:
+    masking = "joint" if plan.shares is None else "separate"
+    return {
+        "space": {"units": "raw" if raw else "domain"},
+        "partition": {"blocks": [block.facts() for block in blocks]},
+        "aggregate": {
+            "m": plan.m,
+            "statistics": "spectra" if plan.spectra else "coefficients",
+            "content": str(plan.content),
+            **({"coskewness": str(plan.coskewness)} if plan.m == 2 else {}),
+            "published": form_of(recipe),
+        },
+        "noise": {
+            "mechanism": "Laplace",
+            "masking": masking,
+            **({} if plan.shares is None else {"shares": list(plan.shares)}),
+            "repair": "fixed_diagonal" if plan.fixed_diagonal else "clipped_eigenvalues",
+            "truncation": "by_mean" if plan.within_mean else "by_width",
+        },
+    }
