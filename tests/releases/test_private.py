@@ -413,7 +413,7 @@ def test_a_table_that_the_method_could_not_have_made_is_not_written(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("damage", ["target", "budget", "table"])
+@pytest.mark.parametrize("damage", ["target", "budget", "twice", "not a number", "table"])
 def test_check_finds_a_release_that_says_more_than_it_may(tmp_path, damage):
     import hashlib
 
@@ -427,6 +427,10 @@ def test_check_finds_a_release_that_says_more_than_it_may(tmp_path, damage):
         statement = json.loads(text)
         if damage == "target":
             statement["guarantees"][0]["target"] = "the original records"
+        elif damage == "twice":  # each within the budget, together beyond it
+            statement["budget"]["expenses"] *= 2
+        elif damage == "not a number":
+            statement["budget"]["spent"] = float("nan")
         else:
             statement["budget"]["expenses"][0]["epsilon"] = 1.5
         text = json.dumps(statement)
