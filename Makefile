@@ -32,7 +32,7 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.run  ## set up, release a generated survey and check it; results in demo-output/
+demo: $(VENV)/.run  ## set up, then release, judge and compare a generated survey; results in demo-output/
 	$(BIN)/microagg demo --output $(OUTPUT) --overwrite
 
 test: $(VENV)/.test  ## set up and run the whole test suite

@@ -212,7 +212,13 @@ def test_an_unforeseen_error_withholds_its_message(folder, monkeypatch):
 def test_demo_runs_offline_and_its_release_holds(folder):
     result = run("demo", "-o", "demo")
     assert "FAIL" not in result.stderr
-    run("check", "demo/release")
+    for name in ("mdav", "near_optimal", "guided", "private"):
+        run("check", f"demo/{name}")
+        assert (folder / "demo" / name / "report.html").exists()
+    which = (folder / "demo" / "frontier" / "which.txt").read_text(encoding="utf-8")
+    assert "partial" not in which
+    (command, *_) = [line.split()[1:] for line in which.splitlines() if line.strip().startswith("microagg release")]
+    run(*command)
     assert "exists" in run("demo", "-o", "demo", code=2).stderr
     run("release", "demo/survey.csv", "-r", "demo/recipe.toml", "-o", "again")
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import microagg
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
@@ -19,7 +21,8 @@ def test_there_are_examples():
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_the_example_runs(script, tmp_path):
     assert f"Run: python examples/{script.name}" in script.read_text(encoding="utf-8")
-    environment = {**os.environ, "PYTHONWARNINGS": "error::DeprecationWarning:__main__"}
+    package = str(Path(microagg.__file__).parents[1])  # also where it is not installed
+    environment = {**os.environ, "PYTHONWARNINGS": "error::DeprecationWarning:__main__", "PYTHONPATH": package}
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()

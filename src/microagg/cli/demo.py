@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from microagg.cli.terminal import explains_errors, say, shows_progress
 
+if TYPE_CHECKING:
+    from microagg.releases.recipe import Recipe
+
 __all__ = ["demo"]
 
-FILES = ("survey.csv", "recipe.toml", "release", "release.")
+FILES = (
+    "survey.csv",
+    "recipe.toml",
+    "private.toml",
+    *("mdav", "near_optimal", "guided", "private"),
+    *("mdav.", "near_optimal.", "guided.", "private."),
+    "frontier",
+)
 RECIPE = """\
 # The demonstration's recipe: a generated survey, nobody in it exists.
 method = "mdav"
@@ -55,6 +65,52 @@ kind = "numeric"
 """
 
 
+PRIVATE_RECIPE = """\
+# Differential privacy: two distributions, epsilon-DP of the original records. Bounds are what everybody knows.
+method = "dp_individual_ranking"
+k = 50
+
+[privacy]
+epsilon = 1.0
+clamp = true             # a few incomes lie above the public bound
+
+[attributes]
+person_id = "identifier"
+age = "identifier"       # dropped, as are the others: what is not published needs no budget
+region = "identifier"
+education = "identifier"
+occupation = "identifier"
+health = "identifier"
+
+[attributes.income]
+role = "quasi_identifier"
+kind = "numeric"
+bounds = [0, 150000]
+resolution = 100
+
+[attributes.hours]
+role = "quasi_identifier"
+kind = "numeric"
+bounds = [0, 80]
+resolution = 1
+"""
+# What is tried beside the recipe: the changes it makes, and what for.
+VARIANTS = {
+    "mdav": ({}, "MDAV: k-anonymous"),
+    "near_optimal": ({"method": "near_optimal"}, "near-optimal cells: k-anonymous, less lost"),
+    "guided": (
+        {
+            "space.prediction.target": "health",
+            "aggregate.form": "sampled",
+            "aggregate.paired_with": ["health"],
+            "attributes.health": {"role": "confidential", "kind": "nominal"},
+        },
+        "guided by predictions of health, records sampled: for learning",
+    ),
+}
+SWEEP = {"sweep.methods": ["mdav", "near_optimal", "pcp"], "sweep.k": [3, 5, 10], "sweep.repeats": 1}
+
+
 @explains_errors
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the demonstration.")] = Path(
@@ -62,10 +118,7 @@ def demo(
     ),
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
 ) -> None:
-    """Generate a survey, release it with MDAV, check the written file, and show what to look at."""
-    from microagg.cli.terminal import read_for
-    from microagg.releases.check import check_release
-    from microagg.releases.pipeline import release
+    """Generate a survey; release it k-anonymously, guided and privately; check, judge, compare; show where to look."""
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import whole_or_nothing
     from microagg.tables.generated import generate_survey
@@ -75,24 +128,70 @@ def demo(
     with whole_or_nothing(output.absolute(), overwrite=overwrite, ours=FILES) as folder:
         write_table(generate_survey(2_000), folder / "survey.csv")
         (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
-        recipe = Recipe.load(folder / "recipe.toml")
-        table = read_for(folder / "survey.csv", recipe)
-        say("\nHow much is lost at which k (100 SSE/SST in the space of the cells):")
+        (folder / "private.toml").write_text(PRIVATE_RECIPE, encoding="utf-8")
+        recipe, private = Recipe.load(folder / "recipe.toml"), Recipe.load(folder / "private.toml")
         with shows_progress():
-            for k in (3, 5, 10, 25):
-                made = release(table, recipe.changed({"k": k}))
-                say(f"    k = {k:>2}   {made.n_cells:>4} cells   loss {made.information_loss:6.2f}")
-            release(table, recipe, source=folder / "survey.csv").save(folder / "release", report=True)
-        findings = check_release(folder / "release")
-    say("\nThe release at k = 5, checked on the written files:")
-    for finding in findings:
-        say(f"    {'ok  ' if finding.holds else 'FAIL'}  {finding.name}: {finding.detail}")
-    say(f"\nThe first published records ({output / 'release' / 'table.csv'}):")
-    with (output / "release" / "table.csv").open(encoding="utf-8") as file:
-        for _ in range(6):
+            _release_all(folder, recipe, private)
+            _judge(folder, recipe)
+    with shows_progress():
+        _sweep(output, recipe)
+    say(f"\nThe first published records ({output / 'mdav' / 'table.csv'}):")
+    with (output / "mdav" / "table.csv").open(encoding="utf-8") as file:
+        for _ in range(4):
             say("    " + file.readline().rstrip())
-    say(f"\nLook at  {output / 'recipe.toml'}             what was decided")
-    say(f"         {output / 'release' / 'statement.txt'}   what is promised, and what is not")
-    say(f"         {output / 'release' / 'report.html'}     the same to read in a browser, print and sign")
-    say(f"         {output / 'release' / 'manifest.json'}   what was run, with the hashes of the files")
+    say(f"\nLook at  {output / 'mdav' / 'report.html'}      the report, to read, print and sign (one per release)")
+    say(f"         {output / 'private' / 'statement.txt'}   what differential privacy promises, and what not")
+    say(f"         {output / 'frontier' / 'which.txt'}     which release to take, with the command for each")
+    say(f"         {output / 'recipe.toml'}             what was decided")
     say(f"Repeat   microagg release {output / 'survey.csv'} -r {output / 'recipe.toml'} -o again/")
+
+
+def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
+    """Make, write and check the four releases."""
+    from microagg.cli.terminal import read_for
+    from microagg.releases.check import check_release
+    from microagg.releases.pipeline import release
+
+    made = {name: (recipe.changed(changes), why) for name, (changes, why) in VARIANTS.items()}
+    made["private"] = (private, "individual ranking: 1.0-differentially private of the original records")
+    say("\nFour releases of it, each checked on its written files:")
+    for name, (chosen, why) in made.items():
+        table = read_for(folder / "survey.csv", chosen)
+        done = release(table, chosen, source=folder / "survey.csv")
+        done.save(folder / name, report=True)
+        findings = check_release(folder / name)
+        failed = [finding.name for finding in findings if not finding.holds]
+        loss = "" if done.information_loss is None else f"; information loss {done.information_loss:.1f} %"
+        say(f"    {name + '/':<14} {'FAIL: ' + ', '.join(failed) if failed else 'ok'}   {why}{loss}")
+
+
+def _judge(folder: Path, recipe: Recipe) -> None:
+    """Utility and risk of the two k-anonymous releases, side by side."""
+    from microagg.cli.terminal import read_for
+    from microagg.evaluation.compare import compare
+    from microagg.evaluation.evaluate import evaluate
+
+    shown = ("JSD", "correlation_difference", "pMSE", "count_query_error", "k", "k_prime", "distance_to_closest")
+    original = read_for(folder / "survey.csv", recipe)
+    found = {
+        name: evaluate(original, read_for(folder / name / "table.csv", recipe), recipe, measures=list(shown))
+        for name in ("mdav", "near_optimal")
+    }
+    say("\nJudged against the original (* is better):")
+    for line in str(compare(found)).splitlines():
+        if line.strip() and not line.startswith("Note"):
+            say("    " + line)
+
+
+def _sweep(folder: Path, recipe: Recipe) -> None:
+    """A small frontier."""
+    from microagg.cli.terminal import read_for
+    from microagg.evaluation.frontier_text import frontier_text
+    from microagg.releases.sweep import sweep
+
+    chosen = recipe.changed(SWEEP)
+    table = read_for(folder / "survey.csv", chosen)
+    frontier = sweep(table, chosen, folder=folder / "frontier", source=folder / "survey.csv")
+    say("\nRisk against utility of nine recipes:")
+    for line in frontier_text(frontier).splitlines():
+        say("    " + line if line else "")

@@ -98,7 +98,7 @@ class SweepFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.points = path / "points"
+        self.points = path.absolute() / "points"  # written by processes, which may have begun in another folder
         if path.exists() and not path.is_dir():
             raise InputError(f"the output path {path.name!r} is a file, not the folder of a sweep. Choose another")
         held = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")} if path.is_dir() else set()
