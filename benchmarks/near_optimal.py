@@ -85,7 +85,7 @@ def certificates() -> None:
 
 
 def growth() -> None:
-    """Gaussian 100,000 x 5, k = 10, against MDAV by scanning, in the same run; then a million in a process of its own."""
+    """Gaussian 100,000 x 5, k = 10, against MDAV by scanning, in the same run; then a million in an own process."""
     X = np.random.default_rng(1).normal(size=(100_000, 5))
     total = ((X - X.mean(axis=0)) ** 2).sum()
     MDAV(k=10, algorithm="brute").fit(X[:4_000])

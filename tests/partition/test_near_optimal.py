@@ -348,6 +348,22 @@ def test_cells_of_several_partitions_are_recombined():
     assert sse(X, together) == pytest.approx(4 * 0.005)
 
 
+def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
+    X = normal(80, 3)
+    start = MDAV(k=3).fit(X).labels_
+    several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
+    refined = improved(X, start, 3, several, 0, Halt())
+    assert len(refined.runs) > 1
+    for run in refined.runs:
+        assert len(run.met) > 10
+        for labels in run.met:
+            sizes = np.bincount(labels)
+            assert sizes[sizes > 0].min() >= 3
+            assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
+    assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
+    assert not improved(X, start, 3, BRIEF, 0, Halt()).runs[0].met
+
+
 # --- the certificate -------------------------------------------------------------------------------------------------
 
 
@@ -377,6 +393,16 @@ def test_the_certificate_is_never_above_the_optimum_and_close_to_it(n_records, k
         least = least_sse(X, k)
         assert fitted.certificate_.finished
         assert 0.7 * least <= fitted.lower_bound_ <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("nodes", [1, 20, 300])
+@pytest.mark.parametrize("seconds", [0.02, 0.3])
+def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seconds):
+    monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
+    for seed in range(3):
+        X = normal(12, 2, seed)
+        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, seconds)
+        assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
 def test_the_certificate_says_what_was_proved():

@@ -44,12 +44,12 @@ class Effort:
 EFFORTS = {
     "fast": Effort(sweeps=6, steps=14.0, shrink=1.0, least=2.5, hottest=0.05),
     "default": Effort(sweeps=6, steps=240.0, shrink=0.95, least=10.0),
-    "best": Effort(sweeps=6, steps=240.0, shrink=0.9, least=4.0, longer=10.0, several=True),
+    "best": Effort(sweeps=6, steps=240.0, shrink=1.0, least=4.0, longer=11.0, several=True),
 }
 
 
 def number_of_runs(effort: Effort, n_records: int, k: int) -> int:
-    """Independent searches to recombine: many for small k, where that pays; one where records are many."""
+    """Independent searches to recombine: more for small k, where that pays; one where records are many."""
     return max(2, min(8, 24 // k)) if effort.several and n_records <= _RECOMBINED_UP_TO else 1
 
 

@@ -14,8 +14,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # A limit in nodes of the search tree, not in seconds, so that a seed gives the same cells on any machine.
-_NODES = 20
-_CELLS_PER_RECORD = 1.15
+_NODES = 5
+_CELLS_PER_RECORD = 1.2
+_SMALL = 3.5  # records in a cell, on average
 _SECONDS = 60.0
 
 
@@ -41,18 +42,22 @@ def sse_of_cells(X: FloatArray, cells: Sequence[tuple[int, ...]]) -> FloatArray:
     return np.array([float(((X[list(cell)] - X[list(cell)].mean(axis=0)) ** 2).sum()) for cell in cells])
 
 
-def recombined(X: FloatArray, partitions: Sequence[IntArray], seconds: float | None = None) -> IntArray | None:
-    """A partition made of cells of the given ones with little SSE, or None if none was found within the limits.
+def recombined(
+    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), seconds: float | None = None
+) -> IntArray | None:
+    """A partition of little SSE made of cells of the given ones, or None if none was found within the limits.
 
-    The cells of the first partition and those that cost least beyond what they earn at the relaxation's prices, up to
-    `_CELLS_PER_RECORD`, are combined at best. Among all cells the best would take minutes, and is hardly better.
+    Of all cells those that cost least beyond what they earn at the relaxation's prices take part
+    (`_CELLS_PER_RECORD`), and those of the first partition; where cells are small, those of all `partitions`. With more
+    of them the integer programme can take minutes.
     """
     from scipy.optimize import Bounds, LinearConstraint, linprog, milp
     from scipy.sparse import csc_array
 
     limit = time.monotonic() + (_SECONDS if seconds is None else min(seconds, _SECONDS))
-    cells = distinct_cells(partitions)
-    n_first = len(distinct_cells(partitions[:1]))
+    cells = distinct_cells([*partitions, *met])
+    small = len(X) <= _SMALL * len(np.unique(partitions[0]))
+    n_sure = len(distinct_cells(partitions if small else partitions[:1]))
     sizes = np.array([len(cell) for cell in cells])
     records = np.concatenate([np.array(cell) for cell in cells])
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -69,8 +74,8 @@ def recombined(X: FloatArray, partitions: Sequence[IntArray], seconds: float | N
     if relaxed.status != 0:
         return None
     beyond = costs - covers.T @ relaxed.eqlin.marginals
-    beyond[:n_first] = -np.inf  # these are a partition: something can be put together
-    kept = np.sort(np.argsort(beyond, kind="stable")[: max(int(_CELLS_PER_RECORD * len(X)), n_first)])
+    cheapest = np.argsort(beyond, kind="stable")[: int(_CELLS_PER_RECORD * len(X))]
+    kept = np.union1d(np.arange(n_sure), cheapest)
     solved = milp(
         costs[kept],
         integrality=np.ones(len(kept)),

@@ -114,8 +114,8 @@ def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_stat
 
 def _recombine(X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt) -> Found:
     """Put the best partition together from the runs' cells and polish it, where that gains anything."""
-    partitions = [run.labels for run in runs] + [labels for run in runs[1:] for labels in run.met]
-    together = recombined(X, partitions, halt.seconds_left)
+    met = [labels for run in runs[1:] for labels in run.met]
+    together = recombined(X, [run.labels for run in runs], met, halt.seconds_left)
     if together is None:
         return runs[0]
     polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)
