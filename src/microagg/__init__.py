@@ -20,6 +20,7 @@ from microagg._version import __version__
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.errors import GuaranteeError, InputError, MicroaggError
+    from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
     from microagg.evaluation.measure import Evaluation
     from microagg.partition import (
@@ -44,6 +45,7 @@ __all__ = [
     "MDAV",
     "VMDAV",
     "Attribute",
+    "Comparison",
     "Evaluation",
     "GuaranteeError",
     "IndividualRanking",
@@ -59,6 +61,7 @@ __all__ = [
     "Schema",
     "Taxonomy",
     "__version__",
+    "compare",
     "datasets",
     "evaluate",
     "refine",
@@ -75,6 +78,8 @@ _HOME = {
     "OptimalUnivariate": "microagg.partition.univariate",
     "Projection": "microagg.partition.projection",
     "Attribute": "microagg.schema.attribute",
+    "Comparison": "microagg.evaluation.compare",
+    "compare": "microagg.evaluation.compare",
     "Evaluation": "microagg.evaluation.measure",
     "evaluate": "microagg.evaluation.evaluate",
     "GuaranteeError": "microagg.errors",

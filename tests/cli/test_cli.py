@@ -258,15 +258,36 @@ def test_a_release_is_evaluated(folder):
     assert found["distance_linkage"]["value"] <= 1 / 3
     assert "lambda = 0.5" in found["D"]["formula"]
     run("release", "data.csv", "-r", "kinds.toml", "-o", "mixed", "--seed", 3)
-    shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml")
-    assert "Note: D_X: needs row i of both tables to be the same record" in shuffled.stderr
+    shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml", "--measures", "D_X, D_Y")
+    assert "Note: D_X: needs aligned rows" in shuffled.stderr
+    assert shuffled.stdout.split()[6] == "D_Y"  # what could not be had is not in the table
     arguments = ["evaluate", "data.csv", "out", "-r", "kinds.toml", "--target", "income", "--json"]
     assert "either --test" in run(*arguments, code=2).stderr
     learned = json.loads(run(*arguments, "--splits", 2, "--model", "logistic_regression").stdout)
     assert learned["r_squared"]["spread"] is not None
     assert "r_squared" in json.loads(run(*arguments, "--test", "data.csv").stdout)
     assert "--target" in run("evaluate", "data.csv", "out", "-r", "kinds.toml", "--splits", 2, code=2).stderr
+    assert "one released table" in run(*arguments, "--splits", 2, "--test", "data.csv", code=2).stderr
     assert "not a release" in run("evaluate", "data.csv", ".", "-r", "kinds.toml", code=2).stderr
+
+
+def test_releases_are_evaluated_side_by_side(folder):
+    run("release", "data.csv", "-r", "recipe.toml", "-o", "small", "--order", "kept")
+    Path("coarse.toml").write_text(RECIPE.replace("k = 3", "k = 6"))
+    run("release", "data.csv", "-r", "coarse.toml", "-o", "large", "--order", "kept")
+    both = ["evaluate", "data.csv", "small", "large", "-r", "recipe.toml", "--measures", "D_X,KS,pMSE"]
+    lines = run(*both).stdout.splitlines()
+    assert lines[0].split() == ["utility", "small", "large", "better"]
+    assert "*" in lines[1].split()[1]
+    assert set(json.loads(run(*both, "--json").stdout)) == {"small", "large"}
+    details = run(*both[:3], "-r", "recipe.toml", "--measures", "KS", "--details").stdout.splitlines()
+    assert len(details) > 2
+    assert "no measure or group" in run(*both[:-1], "nothing", code=2).stderr
+    assert "no column 'name'" in run(*both, "--key", "name", code=2).stderr
+    kept = run(
+        "evaluate", "data.csv", "data.csv", "-r", "recipe.toml", "--key", "name", "--holdout", "data.csv", "--json"
+    )
+    assert json.loads(kept.stdout)["SSE"]["value"] == 0
 
 
 def test_a_tradeoff_is_tabled_and_plotted_or_says_what_is_missing(folder, monkeypatch):

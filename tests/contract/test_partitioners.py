@@ -22,9 +22,15 @@ def in_time(method) -> bool:
     return not (method.searches_by_chance and numba.config.DISABLE_JIT)
 
 
-every_partitioner = pytest.mark.parametrize(
-    "method", [pytest.param(m, id=name) for name, m in METHODS.items() if in_time(m)]
-)
+# Entries that differ in what follows the partition share one partitioner: it is tested once.
+PARTITIONERS = {
+    (method.partitioner_path, *sorted(method.preset.items())): method
+    for method in reversed(METHODS.values())
+    if method.has_cells
+}
+DISTINCT = [method for method in reversed(PARTITIONERS.values()) if in_time(method)]
+
+every_partitioner = pytest.mark.parametrize("method", [pytest.param(method, id=method.name) for method in DISTINCT])
 
 
 def points(method, n_records: int, seed: int = 0) -> np.ndarray:
@@ -60,7 +66,7 @@ class OptimalUnivariateOfTheFirst(OptimalUnivariate):
 
 def checked_by_scikit_learn():
     # One check wants cells that agree with three blobs of 50 points, others fit 10 points: k = 10 suits both.
-    for method in filter(in_time, METHODS.values()):
+    for method in DISTINCT:
         is_optimal = method.partitioner_class is OptimalUnivariate
         yield OptimalUnivariateOfTheFirst(k=10) if is_optimal else partitioner(method, k=10)
 
@@ -77,7 +83,7 @@ def test_it_is_a_scikit_learn_estimator(estimator, check):
 
 
 def test_what_labels_records_is_a_scikit_learn_clusterer():
-    for method in METHODS.values():
+    for method in PARTITIONERS.values():
         assert is_clusterer(method.partitioner(k=3)) == (method.partitioner_class.labels == "records")
 
 

@@ -143,7 +143,7 @@ def test_bad_input_is_explained(survey):
         microagg.evaluate(survey, flags, recipe)
     with pytest.raises(ParameterError, match="schema must be"):
         microagg.evaluate(survey, survey, {"x": "identifier"})
-    with pytest.raises(ParameterError, match="lambda_ must be"):
+    with pytest.raises(ParameterError, match="parameter of evaluate must be a finite number"):
         microagg.evaluate(survey, survey, recipe, lambda_=2)
     with pytest.raises(ParameterError, match="target and test belong together"):
         microagg.evaluate(survey, survey, recipe, target="pay")

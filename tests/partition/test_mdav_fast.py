@@ -83,8 +83,8 @@ def assert_one_partition(X, k, **options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_tree_brute_and_plain_scan_form_the_same_cells(kind):
     rng = np.random.default_rng(KINDS.index(kind))
-    for _ in range(100):
-        n, d = int(rng.integers(4, 1500)), int(rng.integers(1, 21))
+    for _ in range(200):
+        n, d = int(rng.integers(4, 1200)), int(rng.integers(1, 21))
         assert_one_partition(kind(rng, n, d), int(rng.integers(2, min(n, 51))))
 
 
@@ -251,12 +251,93 @@ def test_the_filter_never_rejects_a_true_candidate(fused):
             assert fs.farthest_reach(measured, space, slack) >= np.sqrt(exact) * scale * (1 - 1e-12)
 
 
+def float32_product_form(y, q, fused):
+    """|y|^2 - 2 q.y as a scan computes it: float32, in the order of the columns, fused or not."""
+    total = np.float32(0)
+    for value in y:
+        total = np.float32(total + value * value)
+    for value, turned in zip(y, np.float32(-2) * q, strict=True):
+        exact = (
+            float(value) * float(turned) + float(total) if fused else float(np.float32(value * turned)) + float(total)
+        )
+        total = np.float32(exact)
+    return float(total)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_product_form_errs_by_no_more_than_its_bound_and_its_limits_reject_no_true_candidate(fused):
+    from microagg.partition._kernels import answers as an
+
+    from_bound, from_distance = (getattr(f, "py_func", f) for f in (an.limit_from_bound, an.limit_from_distance))
+    rng = np.random.default_rng(19)
+    for a, b in adversarial_pairs(rng):
+        d = len(a)
+        space = fs.FilterSpace(np.zeros(d), 1.0, (d + 8) * 2 * fs.UNIT, float(np.sqrt(d) * 2.0**-62))
+        exact = 0.0
+        for j in range(d):
+            exact += (a[j] - b[j]) * (a[j] - b[j])
+        y, q = a.astype(np.float32), b.astype(np.float32)
+        y_norm, norm = (np.linalg.norm(point.astype(float)) for point in (y, q))
+        slack = fs.slack_for(max(np.linalg.norm(a), np.linalg.norm(b)), space)
+        measured = float32_product_form(y, q, fused)
+        error = space.relative * (y_norm + norm) ** 2 + space.floor
+        true = sum(float(u) * float(u) - 2 * float(u) * float(v) for u, v in zip(y, q, strict=True))
+        assert abs(measured - true) <= error * 1.000001
+        for sign, side in ((1.0, an.NEAR), (-1.0, an.FAR)):
+            signed = sign * measured
+            # A row as near (far) as the one to beat is within the limit, whether that comes from float64 ...
+            assert np.float32(signed - error) <= from_distance(sign * exact, side, norm, space, slack)
+            # ... or from the bound that the row itself sets.
+            assert np.float32(signed - error) <= from_bound(signed + error, side, norm, space, slack)
+
+
+@compiled
+def test_lists_of_answers_are_exact_and_in_order():
+    """Each list of one pass against a full float64 sort, with ties, outliers and rows that have several records."""
+    from numba import njit
+
+    from microagg.partition._kernels import answers as an
+    from microagg.partition._kernels.blocks import build_blocks
+    from microagg.partition._kernels.walk import begin_walk
+
+    @njit
+    def ask(rows, blocks, space, walk, batch, answers, seeds):
+        batch.n_seeds[0] = 0
+        for i in range(seeds.shape[0]):
+            an.add_seed(answers, batch, rows, space, seeds[i])
+        an.answer(rows, blocks, space, walk, batch, answers)
+
+    rng = np.random.default_rng(20)
+    for kind in KINDS:
+        X = kind(rng, 900, 4)
+        space = fs.filter_space(X)
+        walk = begin_walk(X, space)
+        rows = distinct_rows(X)
+        blocks = build_blocks(rows, space, walk)
+        batch, answers = an.room_for_batch(4, 5), an.room_for_answers(len(rows.first), 5)
+        seeds = rng.choice(len(rows.first), size=min(an.SEEDS, len(rows.first)), replace=False)
+        ask(rows, blocks, space, walk, batch, answers, seeds)
+        for row in seeds:
+            gaps = X - rows.values[row]
+            distances = np.zeros(len(X))
+            for j in range(4):
+                distances += gaps[:, j] * gaps[:, j]
+            slot = answers.slot_of[row]
+            nearest = np.lexsort((np.arange(len(X)), distances))
+            farthest = np.lexsort((np.arange(len(X)), -distances))
+            wanted = answers.records.shape[2]
+            np.testing.assert_array_equal(answers.records[an.NEAR, slot], nearest[:wanted], err_msg=kind.__name__)
+            np.testing.assert_array_equal(answers.records[an.FAR, slot, : an.FARTHEST], farthest[: an.FARTHEST])
+
+
 @compiled
 def test_boxes_bound_every_point_in_them():
     """Near, corner and norm bounds against all points of boxes near and far, in float32 as they are computed."""
     from numba import njit
 
-    from microagg.partition._kernels.mdav_tree import build_tree, far_bounds, near_bounds
+    from microagg.partition._kernels.tree_build import build_tree
+    from microagg.partition._kernels.tree_search import far_bounds, near_bounds
     from microagg.partition._kernels.walk import RADIUS, begin_walk
 
     @njit

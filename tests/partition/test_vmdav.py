@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 from microagg.partition import VMDAV
 from microagg.partition import vmdav as module
@@ -23,6 +24,33 @@ gammas = st.sampled_from([0.0, 0.2, 0.5, 1.0, 1.1, 3.0])
 def test_the_kernel_forms_the_cells_of_the_plain_listing(table, gamma):
     X, k = table
     np.testing.assert_array_equal(VMDAV(k=k, gamma=gamma).fit(X).labels_, cells_in_order(vmdav(X, k, gamma)))
+
+
+@given(tables(max_records=50, max_attributes=4, max_k=8), gammas)
+@settings(max_examples=150)
+def test_the_tree_finds_the_same_cells(table, gamma):
+    X, k = table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_TREE_FROM", 0)
+        np.testing.assert_array_equal(VMDAV(k=k, gamma=gamma).fit(X).labels_, cells_in_order(vmdav(X, k, gamma)))
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="thousands of records are too slow without the compiler")
+@pytest.mark.parametrize("kind", ["smooth", "tied", "clustered", "offset"])
+def test_tree_and_scan_agree_on_larger_tables(kind, monkeypatch):
+    rng = np.random.default_rng(["smooth", "tied", "clustered", "offset"].index(kind))
+    for gamma in (0.2, 1.1):
+        X = rng.normal(size=(3000, 5))
+        if kind == "tied":
+            X = np.round(X)
+        elif kind == "clustered":
+            X = 10 * rng.normal(size=(20, 5))[rng.integers(0, 20, 3000)] + X
+        elif kind == "offset":
+            X += 1e8
+        by_tree = VMDAV(k=6, gamma=gamma).fit(X).labels_
+        monkeypatch.setattr(module, "_TREE_FROM", 10_000)
+        np.testing.assert_array_equal(by_tree, VMDAV(k=6, gamma=gamma).fit(X).labels_)
+        monkeypatch.undo()
 
 
 @given(tables(max_records=50), gammas)

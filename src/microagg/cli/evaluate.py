@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, read_for, say
+from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
 
 __all__ = ["evaluate"]
 
@@ -15,14 +15,26 @@ __all__ = ["evaluate"]
 @explains_errors
 def evaluate(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
-    released: Annotated[Path, typer.Argument(help="The released table (or the release's folder).")],
+    released: Annotated[
+        list[Path], typer.Argument(help="The released table (or the release's folder); of several, the best is marked.")
+    ],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="What the columns are.")],
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Names or groups of measures, separated by commas; 'utility', 'risk' or 'all'."),
+    ] = None,
     aligned: Annotated[
         bool | None,
         typer.Option(
             "--aligned/--shuffled",
             help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
         ),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="A column of both tables that tells which rows belong together.")
+    ] = None,
+    holdout: Annotated[
+        Path | None, typer.Option(help="Records of the same population that had no part in the release.")
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="An attribute to predict by a model trained on the release.")
@@ -34,50 +46,86 @@ def evaluate(
         int | None, typer.Option(help="Instead of --test: release a part by the recipe, test on the rest, so often.")
     ] = None,
     model: Annotated[str, typer.Option(help="gradient_boosting or logistic_regression.")] = "gradient_boosting",
+    details: Annotated[bool, typer.Option("--details", help="Show each attribute's share too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
 ) -> None:
-    """Measure utility and risk of a released table against the original."""
+    """Measure utility and risk of one or more released tables against the original."""
     from microagg.errors import InputError
+    from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
-    from microagg.evaluation.evaluate import learning_measures
-    from microagg.evaluation.learning import repeated_splits
-    from microagg.evaluation.measure import Evaluation
-    from microagg.releases.pipeline import release as make_release
     from microagg.releases.recipe import Recipe
 
     chosen = Recipe.load(recipe)
-    if target is not None and (test is None) is (splits is None):
-        raise InputError("to predict a --target, give either --test records.csv or --splits 10")
+    if target is not None and splits is None and test is None and holdout is None:
+        raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
     if target is None and (test is not None or splits is not None):
         raise InputError("--test and --splits are for --target: say which attribute to predict")
+    if splits is not None and (test is not None or len(released) > 1):
+        raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
     before = read_for(original, chosen)
-    after = read_for(_table_in(released), chosen)
-    options: dict[str, Any] = {"aligned": aligned, "model": model}
+    options: dict[str, Any] = {"aligned": aligned, "key": key, "model": model}
+    if measures is not None:
+        options["measures"] = [word.strip() for word in measures.split(",")]
     if chosen.space.dependence is not None:
         options["lambda_"] = chosen.space.dependence.lambda_
-    if test is not None:
-        options |= {"target": target, "test": read_for(test, chosen)}
-    found = judge(before, after, chosen, **options)
-    if target is not None and splits is not None:
-        learning = repeated_splits(
-            before,
-            chosen.schema,
-            target,
-            lambda part: make_release(part, chosen).table,
-            n_splits=splits,
-            model=model,
-        )
-        repeated = learning_measures(learning, target, "a quarter of the records, left out of the release")
-        found = Evaluation((*found.measures, *repeated))
-    if as_json:
-        print_json(found.as_dict())
-        return
+    if holdout is not None:
+        options["holdout"] = read_for(holdout, chosen)
+    if target is not None and splits is None:
+        options |= {"target": target, "test": None if test is None else read_for(test, chosen)}
+    with shows_progress():
+        found = {
+            name: judge(before, read_for(path, chosen), chosen, **options) for name, path in _named(released).items()
+        }
+        if target is not None and splits is not None:
+            ((name, one),) = found.items()
+            found[name] = _with_splits(one, before, chosen, target, splits, model)
+    if len(found) == 1:
+        (one,) = found.values()
+        print_json(one.as_dict()) if as_json else typer.echo(one.as_text(details=details))
+    else:
+        side_by_side = compare(found)
+        print_json(side_by_side.as_dict()) if as_json else typer.echo(side_by_side.as_text())
+    if not as_json:
+        for name, one in found.items():
+            _say_notes(one, "" if len(found) == 1 else f"{name}: ")
+
+
+def _with_splits(found: Any, before: Any, recipe: Any, target: str, splits: int, model: str) -> Any:
+    """The evaluation with what models learn from releases of parts of the records."""
+    from microagg.evaluation.learning import repeated_splits
+    from microagg.evaluation.measure import Evaluation
+    from microagg.evaluation.utility.training import learning_measures
+    from microagg.releases.pipeline import release as make_release
+
+    learning = repeated_splits(
+        before,
+        recipe.schema,
+        target,
+        lambda part: make_release(part, recipe).table,
+        n_splits=splits,
+        model=model,
+    )
+    repeated = learning_measures(learning, target, "a quarter of the records, left out of the release")
+    return Evaluation((*found.measures, *repeated))
+
+
+def _say_notes(found: Any, whose: str) -> None:
+    """Each note once, with the measures it is on."""
+    notes: dict[str, list[str]] = {}
     for measure in found:
-        value = "-" if measure.value is None else f"{measure.value:.4f}"
-        spread = "" if measure.spread is None else f" +- {measure.spread:.4f}"
-        typer.echo(f"{measure.name:<28} {value}{spread}  ({measure.better} is better)")
         if measure.note:
-            say(f"Note: {measure.name}: {measure.note}")
+            notes.setdefault(measure.note, []).append(measure.name)
+    for note, names in notes.items():
+        say(f"Note: {whose}{', '.join(names)}: {note}")
+
+
+def _named(paths: list[Path]) -> dict[str, Path]:
+    """Tables by a short name: of a release its folder's, of a file its own; by the path if names repeat."""
+    tables = [_table_in(path) for path in paths]
+    names = [table.parent.name if table.stem == "table" and table.parent.name else table.stem for table in tables]
+    if len(set(names)) < len(names):
+        names = [path.as_posix() for path in paths]
+    return dict(zip(names, tables, strict=True))
 
 
 def _table_in(path: Path) -> Path:

@@ -68,19 +68,24 @@ def release(
         )
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
-    say(f"Wrote {output}: {statement.n_records} records in {made.n_cells} cells.")
+    cells = f" in {made.n_cells} cells" if made.n_cells else ""
+    say(f"Wrote {output}: {statement.n_records} records{cells}.")
     for count in statement.recounts:
         say(
             f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
             f"{count.smallest} times."
         )
-    if any(not guarantee.counted for guarantee in statement.guarantees):
+    for guarantee in statement.guarantees:
+        if guarantee.private:
+            say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
+    if any(not (guarantee.counted or guarantee.private) for guarantee in statement.guarantees):
         say(
             f"Every published record was drawn from statistics of at least {chosen.k} records; this is not k-anonymity."
         )
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
-    say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
+    if made.information_loss is not None:
+        say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
     for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")

@@ -24,6 +24,7 @@ R = TypeVar("R")
 
 NOT_MET = 1
 BAD_INPUT = 2
+PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -58,6 +59,9 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
             fail(str(error), NOT_MET)
         except MicroaggError as error:
             fail(str(error), BAD_INPUT)
+        except BrokenPipeError:  # whoever reads has seen enough, as in `microagg methods | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed in vain
+            raise typer.Exit(PIPE_CLOSED) from None
         except OSError as error:
             fail(f"{error.strerror or type(error).__name__}: {Path(str(error.filename or '')).name!r}", BAD_INPUT)
         except typer.Exit:

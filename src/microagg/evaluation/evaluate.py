@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from microagg.errors import ParameterError, TableError
-from microagg.evaluation.learning import Learning, learn
-from microagg.evaluation.measure import Evaluation, Measure, Worth, timed
-from microagg.evaluation.pairs import combinations, pair, rows_belong_together
-from microagg.evaluation.risk import distance_linkage
-from microagg.evaluation.utility import distortion, distortion_within, exact_and_coarse
-from microagg.privacy.diversity import STEP, Diversity, label_diversity
-from microagg.schema.attribute import Kind, Role
-from microagg.schema.measure import Measured, measure
+from microagg._progress import report
+from microagg._validation import Integer, Real, check_parameters
+from microagg.errors import ParameterError, TableError, did_you_mean
+from microagg.evaluation.alignment import align
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, choose
+from microagg.evaluation.measure import Evaluation
+from microagg.evaluation.pairs import pair
+from microagg.evaluation.records import PerRecord
+from microagg.evaluation.risk import RISK
+from microagg.evaluation.utility import UTILITY
+from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
-from microagg.space.dependence import total_distortion
 from microagg.tables.frames import Frame, columns_phrase
 
-__all__ = ["evaluate", "learning_measures"]
+__all__ = ["DEFINITIONS", "evaluate"]
 
-IntArray = npt.NDArray[np.int64]
-
-_CELLS = "cells are records with equal released quasi-identifiers"
+DEFINITIONS: tuple[Definition, ...] = (*UTILITY, *RISK)
+"""Every measure, in the order in which they are told."""
 
 
 def evaluate(
@@ -33,11 +31,17 @@ def evaluate(
     released: Any,
     schema: Any,
     *,
+    measures: str | Iterable[str] | None = None,
     aligned: bool | None = None,
+    key: str | None = None,
     lambda_: float = 0.5,
+    known: Iterable[Iterable[str]] | None = None,
+    holdout: Any = None,
     target: str | None = None,
     test: Any = None,
     model: Any = "gradient_boosting",
+    per_record: bool = False,
+    seed: int = 0,
 ) -> Evaluation:
     """Measure utility and risk of a released table, made by microagg or by any other tool.
 
@@ -46,16 +50,32 @@ def evaluate(
     original, released : pandas.DataFrame, polars.DataFrame or pyarrow.Table
     schema : Schema or Recipe
         What each column is. Confidential attributes are measured if they have a kind.
+    measures : str or iterable of str, optional
+        Names of measures or of groups of them, "utility", "risk" or "all". By default those marked so in
+        ``docs/measures.md``; "utility" and "risk" are the halves of these.
     aligned : bool, optional
         Whether row i of both tables is the same record. By default this is found out from the columns that are
         published as they are. Measures that need it say so where it is not so.
+    key : str, optional
+        A column of both tables, all values different, that tells which rows belong together; instead of `aligned`.
+        The release may lack records of the original.
     lambda_ : float in [0, 1], default 0.5
         The weight of D_Y in D.
+    known : iterable of sets of str, optional
+        Sets of quasi-identifiers that an intruder may know, for the measures that average over such sets; by default
+        all sets, or a sample of them.
+    holdout : table, optional
+        Records of the same population that had no part in the release, with the original's columns.
     target : str, optional
-        An attribute that a model trained on the release shall predict from the quasi-identifiers; needs `test`.
+        An attribute that a model trained on the release shall predict from the quasi-identifiers; needs `test` or
+        `holdout`.
     test : table, optional
-        Records that had no part in the release.
+        Records that had no part in the release, to test the model on; default: the holdout.
     model : {"gradient_boosting", "logistic_regression"} or a scikit-learn estimator
+    per_record : bool, default False
+        Keep values for single records in ``Evaluation.per_record``. They are internal: never publish them.
+    seed : int, default 0
+        Fixes the draws of measures that sample (random queries, random sets of attributes).
 
     Returns
     -------
@@ -74,193 +94,78 @@ def evaluate(
     schema = getattr(schema, "schema", schema)
     if not isinstance(schema, Schema):
         raise ParameterError("schema must be a microagg.Schema or a Recipe")
-    if not 0 <= lambda_ <= 1:
-        raise ParameterError(f"lambda_ must be a number from 0 to 1. Got {lambda_!r} instead.")
-    if (target is None) is not (test is None):
+    check_parameters("evaluate", {"lambda_": Real(0.0, 1.0), "seed": Integer(0)}, {"lambda_": lambda_, "seed": seed})
+    if target is None and test is not None:
         raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
-    before, after = Frame.wrap(original), Frame.wrap(released)
-    _check_columns(before, after, schema)
-    pairs = [pair(before, after, name, schema[name]) for name in schema.quasi_identifiers]
-    together, why_not = _alignment(before, after, schema, aligned)
-
-    def rows(compute: Callable[[], float]) -> Callable[[], Worth]:
-        return (lambda: Worth(compute())) if together else (lambda: Worth(None, why_not))
-
-    labels = combinations(after, schema.quasi_identifiers)
-    confidential, without = _confidential(after, schema)
-    no_cells = _no_cells(labels, confidential, without)
-
-    def cells(compute: Callable[[], float]) -> Callable[[], Worth]:
-        return (lambda: Worth(None, no_cells)) if no_cells else (lambda: Worth(compute(), without))
-
-    found: dict[str, Diversity] = {}
-
-    def diversity() -> Diversity:
-        if "all" not in found:
-            exact, coarse = exact_and_coarse(confidential)
-            found["all"] = label_diversity(exact, coarse, labels)
-        return found["all"]
-
-    measures = [
-        timed(
-            "D_X",
-            0.0,
-            None,
-            "lower",
-            "mean over records and quasi-identifiers of the squared difference between original and released value, in "
-            "standard deviations of the original (categories: 0 or 1, or their semantic distance)",
-            rows(lambda: distortion(pairs)),
-        ),
-        timed(
-            "D_Y",
-            0.0,
-            1.0,
-            "lower",
-            "mean over records and confidential attributes of the squared difference, in standard deviations, between "
-            f"a value and the mean of its cell; {_CELLS}",
-            cells(lambda: distortion_within(confidential, labels)),
-        ),
-    ]
-    d_x, d_y = (measure.value for measure in measures)
-    both = Worth(None, why_not if d_x is None else no_cells)
-    if d_x is not None and d_y is not None:
-        both = Worth(total_distortion(d_x, d_y, lambda_))
-    step = f"(numbers in steps of {STEP} standard deviations)"
-    largest = float(np.bincount(labels).max(initial=0))
-    measures += [
-        timed("D", 0.0, None, "lower", f"(1 - lambda) D_X + lambda D_Y with lambda = {lambda_:g}", lambda: both),
-        timed(
-            "l_avg",
-            1.0,
-            largest,
-            "higher",
-            f"mean over cells of the number of different values {step} of the least diverse confidential attribute",
-            cells(lambda: diversity().l_avg),
-        ),
-        timed(
-            "distinct_l_min",
-            1.0,
-            largest,
-            "higher",
-            "the fewest different values that the least diverse confidential attribute has in any cell",
-            cells(lambda: float(diversity().smallest)),
-        ),
-        timed(
-            "distinct_l_mean",
-            1.0,
-            largest,
-            "higher",
-            "mean over cells of the number of different values of the least diverse confidential attribute",
-            cells(lambda: diversity().mean),
-        ),
-        timed(
-            "label_purity",
-            0.0,
-            1.0,
-            "lower",
-            f"mean over cells of the share of records with the most frequent value {step} of the purest attribute",
-            cells(lambda: diversity().purity),
-        ),
-        timed(
-            "distance_linkage",
-            0.0,
-            1.0,
-            "lower",
-            "share of released records whose nearest original record, both tables z-scored, is the one they came from",
-            rows(lambda: distance_linkage(pairs)),
-        ),
-        timed(
-            "distance_linkage_by_chance",
-            0.0,
-            1.0,
-            "lower",
-            "what guessing would reach: 1 / number of original records",
-            lambda: Worth(1.0 / before.n_records if before.n_records else None),
-        ),
-    ]
+    if target is not None and test is None and holdout is None:
+        raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
+    chosen = choose(DEFINITIONS, measures)
     if target is not None:
-        untouched = Frame.wrap(test)
-        learning = Learning(
-            (learn(after, untouched, schema, target, model=model),),
-            (learn(before, untouched, schema, target, model=model),),
-        )
-        measures += learning_measures(learning, target, f"{untouched.n_records} records that had no part in it")
-    return Evaluation(tuple(measures))
+        names = {one.name for one in chosen}
+        chosen += [one for one in fitting(schema, target) if one.name not in names]
+    before, after = Frame.wrap(original), Frame.wrap(released)
+    apart = None if holdout is None else Frame.wrap(holdout)
+    _check_columns(before, after, apart, schema)
+    rows, not_aligned = align(before, after, schema, aligned, key)
+    tests = apart if test is None else Frame.wrap(test)
+    context = Context(
+        before,
+        after,
+        schema,
+        tuple(pair(before, after, name, schema[name]) for name in schema.quasi_identifiers),
+        rows,
+        not_aligned,
+        apart,
+        {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model},
+        per_record,
+        seed,
+    )
+    return _walk(chosen, context)
 
 
-def learning_measures(learning: Learning, target: str, tested_on: str) -> list[Measure]:
-    """Scores over splits as measures: mean and spread, of the release and of the unprotected records."""
-    named = [
-        ("accuracy", 0.0, "share of test records whose class is predicted right"),
-        ("f_measure", 0.0, "F-measure of each class (harmonic mean of precision and recall), averaged over classes"),
-        ("r_squared", None, "share of the variance of test records that is predicted"),
-    ]
-    measures = []
-    for score, low, words in named:
-        if getattr(learning.released[0], score) is None:
-            continue
-        for side, trained in (("released", "the release"), ("original", "the original records")):
-            values = learning.of(score, side)
-            spread = float(values.std(ddof=1)) if len(values) > 1 else None
-            measures.append(
-                Measure(
-                    score if side == "released" else f"{score}_unprotected",
-                    float(values.mean()),
-                    low,
-                    1.0,
-                    "higher",
-                    f"{words}; {target!r} predicted by a model trained on {trained}, tested on {tested_on}"
-                    + (f"; mean over {len(values)} splits" if len(values) > 1 else ""),
-                    spread=spread,
-                )
+def _known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """The sets of attributes an intruder may know, each in the order of the schema."""
+    if known is None:
+        return ()
+    found = []
+    for one in known:
+        if isinstance(one, str):
+            raise ParameterError(
+                f"known must be sets of quasi-identifiers, such as [['age', 'sex']]. Got {one!r} in it."
             )
-    return measures
+        names = set(one)
+        unknown = sorted(names.difference(schema.quasi_identifiers))
+        if unknown:
+            hint = did_you_mean(unknown[0], schema.quasi_identifiers)
+            raise ParameterError(f"known names {unknown[0]!r}, which is not a quasi-identifier.{hint}")
+        if not names:
+            raise ParameterError("known has an empty set: leave it out")
+        found.append(tuple(name for name in schema.quasi_identifiers if name in names))
+    if not found:
+        raise ParameterError("known has no set of quasi-identifiers: leave it out for all sets")
+    return tuple(found)
 
 
-def _check_columns(before: Frame, after: Frame, schema: Schema) -> None:
-    for frame, which in ((before, "original"), (after, "released")):
+def _walk(chosen: list[Definition], context: Context) -> Evaluation:
+    found, records = [], {}
+    for i, definition in enumerate(chosen):
+        report(f"measuring: {definition.name}", i / len(chosen))
+        measure, values = definition.measured(context)
+        found.append(measure)
+        if context.per_record and values is not None:
+            records[definition.name] = values
+    report("measuring", 1.0)
+    return Evaluation(tuple(found), PerRecord(records) if context.per_record else None)
+
+
+def _check_columns(before: Frame, after: Frame, holdout: Frame | None, schema: Schema) -> None:
+    if not schema.quasi_identifiers:
+        raise ParameterError("the schema declares no quasi-identifier: there is nothing to compare")
+    for frame, which in ((before, "original"), (after, "released"), (holdout, "holdout")):
+        if frame is None:
+            continue
         absent = [name for name in schema.quasi_identifiers if name not in frame.names]
         if absent:
             raise TableError(f"the {which} table lacks the quasi-identifiers {columns_phrase(absent)}")
         if not frame.n_records:
             raise TableError(f"the {which} table has no records")
-
-
-def _alignment(before: Frame, after: Frame, schema: Schema, aligned: bool | None) -> tuple[bool, str]:
-    if aligned and before.n_records != after.n_records:
-        raise ParameterError(
-            f"aligned = True, but the tables have {before.n_records} and {after.n_records} records: rows cannot match"
-        )
-    if aligned is not None:
-        return aligned, "needs row i of both tables to be the same record; the caller said it is not"
-    together = rows_belong_together(before, after, schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL))
-    if together is None:
-        return False, (
-            "needs row i of both tables to be the same record; no column published as it is can tell: say aligned"
-        )
-    return together, (
-        "needs row i of both tables to be the same record, and the rows differ (a shuffled release?): make one with "
-        '[output] order = "kept" to measure this'
-    )
-
-
-def _confidential(after: Frame, schema: Schema) -> tuple[list[Measured], str]:
-    """The confidential attributes that can be measured, and a note on the others."""
-    names = [name for name in schema.of_role(Role.CONFIDENTIAL) if name in after.names]
-    without = [name for name in names if schema[name].kind is None]
-    measured = [measure(after.column(name), schema[name]) for name in names if schema[name].kind is not None]
-    kinds = ", ".join(Kind)
-    return measured, f"without {columns_phrase(without)}: no kind is declared (one of {kinds})" if without else ""
-
-
-def _no_cells(labels: IntArray, confidential: list[Measured], without: str) -> str:
-    """Why there are no cells to measure confidential attributes in; empty if there are."""
-    if not confidential:
-        return f"no confidential attribute to measure{f', {without}' if without else ''}"
-    alone = int((np.bincount(labels) == 1).sum())
-    if alone > len(labels) / 2:
-        return (
-            f"no cells can be read off the release: {alone} of {len(labels)} records have a combination of "
-            "quasi-identifiers of their own"
-        )
-    return ""

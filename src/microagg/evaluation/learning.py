@@ -16,7 +16,7 @@ from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
-__all__ = ["MODELS", "Learning", "Scores", "learn", "repeated_splits"]
+__all__ = ["MODELS", "Learning", "Scores", "check_target", "learn", "repeated_splits"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -26,11 +26,15 @@ MODELS = ("gradient_boosting", "logistic_regression")
 
 @dataclass(frozen=True)
 class Scores:
-    """How well a model does on test records: of classes accuracy and the mean F-measure, of numbers R squared."""
+    """How well a model does on test records: of classes accuracy and the mean F-measure, of numbers R squared.
+
+    Beside it the accuracy of always guessing the most frequent class of the training records.
+    """
 
     accuracy: float | None = None
     f_measure: float | None = None
     r_squared: float | None = None
+    accuracy_by_guessing: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def learn(
         With numbers as target, ``"logistic_regression"`` is linear regression. An estimator is cloned.
     """
     features = schema.quasi_identifiers if features is None else tuple(features)
-    _check_target(schema, target)
+    check_target(schema, target)
     X_train, X_test = [], []
     for name in features:
         first, second = pair(train, test, name, schema[name]).points()
@@ -122,7 +126,7 @@ def repeated_splits(
 
     frame = Frame.wrap(original)
     arrow = Frame.wrap(frame.table)
-    _check_target(schema, target)
+    check_target(schema, target)
     if n_splits < 1 or not 0 < test_share < 1:
         raise ParameterError("n_splits must be at least 1 and test_share between 0 and 1")
     if schema[target].kind is Kind.NOMINAL:
@@ -143,7 +147,8 @@ def repeated_splits(
     return Learning(tuple(released), tuple(unprotected))
 
 
-def _check_target(schema: Schema, target: str) -> None:
+def check_target(schema: Schema, target: str) -> None:
+    """Refuse a target that is not declared or has no kind."""
     if target not in schema.attributes:
         raise ParameterError(f"target {target!r} is not declared.{did_you_mean(target, schema)}")
     if schema[target].kind is None:
@@ -184,4 +189,5 @@ def _score(
     return Scores(
         accuracy=float(accuracy_score(y_test, guessed)),
         f_measure=float(f1_score(y_test, guessed, average="macro", labels=np.unique(y_test))),
+        accuracy_by_guessing=float((y_test == np.bincount(y_train).argmax()).mean()),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
-__all__ = ["Evaluation", "Measure", "Worth", "timed"]
+if TYPE_CHECKING:
+    from microagg.evaluation.records import PerRecord
 
+__all__ = ["About", "Better", "Evaluation", "Measure"]
+
+About = Literal["utility", "risk"]
 Better = Literal["lower", "higher"]
 
 
@@ -31,10 +33,15 @@ class Measure:
     formula : str
         How it is computed, in words.
     seconds : float
-        What it took.
+        What it took. Work that several measures share counts for the first of them.
     spread : float or None
         Standard deviation over repetitions, where there are any.
     note : str
+    about : {"utility", "risk"}
+    baseline : float or None
+        What chance alone would reach, where that is known: a risk at its baseline is no risk of this release.
+    details : mapping of str to float or None
+        The same per attribute (or per window, per model, ...) where `value` sums up.
     """
 
     name: str
@@ -46,44 +53,36 @@ class Measure:
     seconds: float = 0.0
     spread: float | None = None
     note: str = ""
+    about: About = "utility"
+    baseline: float | None = None
+    details: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Worth:
-    """A value with what there is to say of it."""
-
-    value: float | None
-    note: str = ""
-    spread: float | None = None
-
-
-def timed(
-    name: str, low: float | None, high: float | None, better: Better, formula: str, compute: Callable[[], Worth]
-) -> Measure:
-    """Compute a measure and note the seconds it took."""
-    started = time.perf_counter()
-    worth = compute()
-    seconds = time.perf_counter() - started
-    if worth.value is not None and not math.isfinite(worth.value):
-        worth = Worth(None, worth.note or "not defined for these tables")
-    return Measure(name, worth.value, low, high, better, formula, seconds, worth.spread, worth.note)
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"details": dict(self.details)}
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """What was measured of a release, in order.
 
+    Attributes
+    ----------
+    measures : tuple of Measure
+    per_record : PerRecord or None
+        Values for single records, if they were asked for. Internal: no other form of an evaluation has them.
+
     Examples
     --------
     >>> evaluation = Evaluation((Measure("D_X", 0.1, 0.0, None, "lower", "mean squared distance"),))
     >>> evaluation["D_X"].value
     0.1
+    >>> print(evaluation)
+    utility  value  by chance  range   better
+    D_X        0.1          -  0 .. -  lower
     """
 
     measures: tuple[Measure, ...]
+    per_record: PerRecord | None = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Measure:
         for measure in self.measures:
@@ -94,6 +93,12 @@ class Evaluation:
     def __iter__(self) -> Iterator[Measure]:
         return iter(self.measures)
 
+    def __contains__(self, name: object) -> bool:
+        return any(measure.name == name for measure in self.measures)
+
+    def __str__(self) -> str:
+        return self.as_text()
+
     def as_dict(self) -> dict[str, Any]:
         """The measures by name, as plain dicts."""
         return {measure.name: {k: v for k, v in measure.as_dict().items() if k != "name"} for measure in self.measures}
@@ -101,8 +106,22 @@ class Evaluation:
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def as_frame(self, kind: Literal["pyarrow", "pandas", "polars"] = "pyarrow") -> Any:
-        """The measures as a table, one row each."""
+    def as_frame(self, kind: Literal["pyarrow", "pandas", "polars"] = "pyarrow", *, details: bool = False) -> Any:
+        """The measures as a table, one row each; or their details, one row per measure and attribute."""
         from microagg.tables.frames import table_from_rows
 
-        return table_from_rows([measure.as_dict() for measure in self.measures], kind)
+        if details:
+            rows = [
+                {"name": measure.name, "of": of, "value": value}
+                for measure in self.measures
+                for of, value in measure.details.items()
+            ]
+        else:
+            rows = [{k: v for k, v in one.as_dict().items() if k != "details"} for one in self.measures]
+        return table_from_rows(rows, kind)
+
+    def as_text(self, *, details: bool = False) -> str:
+        """The measures as lines of text, first of utility, then of risk; without those that could not be had."""
+        from microagg.evaluation.text import evaluation_text
+
+        return evaluation_text(self, details=details)

@@ -19,7 +19,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "pair", "rows_belong_together"]
+__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -42,8 +42,36 @@ class Pair:
     n_first: int
 
     @property
+    def name(self) -> str:
+        return self.joint.name
+
+    @property
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers, ranks or codes of both tables, on one scale; NaN is missing."""
+        return self.joint.values[: self.n_first], self.joint.values[self.n_first :]
+
+    @property
     def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         return self.joint.missing[: self.n_first], self.joint.missing[self.n_first :]
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Mean and standard deviation of the first table's numbers or ranks; the deviation is 1 if all are equal."""
+        return _scale(self.values[0])
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the first table's present values are all equal (or there are none)."""
+        present = self.values[0][~self.missing[0]]
+        return not len(present) or bool((present == present[0]).all())
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Declared bounds of numbers, or the first table's smallest and largest value."""
+        if self.joint.bounds is not None:
+            return self.joint.bounds
+        present = self.values[0][~self.missing[0]]
+        return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
 
     def points(self, *, own_scale: bool = False) -> tuple[FloatArray, FloatArray]:
         """Coordinates of both tables' values; numbers and ranks are z-scores, categories points at distance 1.
@@ -67,25 +95,41 @@ class Pair:
 
 def _scale(values: FloatArray) -> tuple[float, float]:
     present = values[~np.isnan(values)]
-    if not len(present):
+    largest = float(np.abs(present).max(initial=0.0))
+    if largest == 0.0:
         return 0.0, 1.0
-    deviation = float(present.std())
-    return float(present.mean()), deviation if deviation > 0 else 1.0
+    # Squares of what is left cannot overflow.
+    mean, deviation = float((present / largest).mean()) * largest, float((present / largest).std()) * largest
+    return mean, deviation if deviation > 0 else 1.0
 
 
 def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
-    """Measure an attribute of two tables on one scale."""
+    """Measure an attribute of two tables on one scale.
+
+    Another tool's release may leave the declared bounds (noise) or the declared nominal categories (generalisation):
+    that is to be judged, not refused.
+    """
+    column = joined(first, second, name)
+    loose = {"bounds": None} if attribute.kind is not Kind.NOMINAL else {"categories": None}
+    found = measure(column, attribute.model_copy(update=loose))
+    if attribute.bounds is not None:
+        found = replace(found, bounds=(column.number_of(attribute.bounds[0]), column.number_of(attribute.bounds[1])))
+    return Pair(replace(found, attribute=attribute), first.n_records)
+
+
+def joined(first: Frame, second: Frame, name: str) -> Column:
+    """A column of the first table followed by the second's, as one type that holds both."""
     import pyarrow as pa
 
     columns = [first.column(name), second.column(name)]
     try:
         values = [_plain(column.values) for column in columns]
         wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
-        joined = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
+        both = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         types = " and ".join(str(column.values.type) for column in columns)
         raise TableError(f"column {name!r} cannot be compared: the two tables hold {types} values") from None
-    return Pair(measure(Column(name, joined, columns[0].ordered_categories), attribute), first.n_records)
+    return Column(name, both, columns[0].ordered_categories)
 
 
 def _plain(values: pa.Array) -> pa.Array:

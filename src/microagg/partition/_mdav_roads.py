@@ -18,7 +18,10 @@ ALGORITHMS = ("auto", "tree", "brute", "plain")
 # About a quarter of a second of distances at a time: between portions progress is told and an interrupt is heard.
 _DISTANCES_PER_PORTION = 500_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
+_SCAN_FROM = 8.0  # effective dimensions; from here on a tree rules out too little, ...
+_SCAN_BELOW = 200_000  # ... unless records are so many that it pays to try
 _PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
+_SAMPLE = 2000  # records by which the dimension is judged
 _LARGEST_SAFE = 2.0**256
 
 
@@ -73,6 +76,25 @@ def _report(remaining: int, n_records: int) -> None:
     report("forming cells", 1.0 - (remaining / n_records) ** 2)
 
 
+def effective_dimension(X: FloatArray) -> float:
+    """How many independent attributes of equal variance the records are like, judged by a sample.
+
+    (sum of variances)^2 / (sum of squared covariances): d for d independent attributes of one variance, 1 if all depend
+    on one.
+
+    Examples
+    --------
+    >>> round(effective_dimension(np.array([[1.0, 2.0], [2.0, 4.0], [4.0, 8.0]])), 6)
+    1.0
+    """
+    sample = X[:: max(len(X) // _SAMPLE, 1)]
+    centred = sample - sample.mean(axis=0)
+    centred /= max(float(np.abs(centred).max()), np.finfo(np.float64).tiny)
+    covariances = centred.T @ centred
+    squares = float((covariances**2).sum())
+    return float(np.trace(covariances)) ** 2 / squares if squares > 0 else 0.0
+
+
 class _Peeling:
     """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
 
@@ -84,6 +106,7 @@ class _Peeling:
 
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
+        self.effective_dimension = effective_dimension(X)
         self._announce()
         self.space = filter_space(X)
         self.walk = begin_walk(X, self.space)
@@ -95,9 +118,11 @@ class _Peeling:
 
     @property
     def begins_with_tree(self) -> bool:
-        if self.algorithm == "auto":
-            return bool(self.n_records >= _TREE_FROM)
-        return bool(self.algorithm == "tree")
+        if self.algorithm != "auto":
+            return bool(self.algorithm == "tree")
+        if self.n_records < _TREE_FROM:
+            return False
+        return self.n_records >= _SCAN_BELOW or self.effective_dimension <= _SCAN_FROM
 
     def _announce(self) -> None:
         if self.begins_with_tree:
@@ -123,7 +148,9 @@ class _Peeling:
 
     def _search_tree(self) -> None:
         """Search the tree; with "auto", only as long as that is cheaper than scanning."""
-        from microagg.partition._kernels.mdav_tree import build_tree, form_cells_tree, remaining_rows, room_for_search
+        from microagg.partition._kernels.mdav_tree import form_cells_tree, remaining_rows
+        from microagg.partition._kernels.tree_build import build_tree
+        from microagg.partition._kernels.tree_search import room_for_search
 
         rows, tree = build_tree(self.rows, self.space, self.walk, 64 if self.dimension < 8 else 128)
         search = room_for_search(tree, self.dimension, self.k)
@@ -154,15 +181,19 @@ class _Peeling:
         """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan."""
         points, families, cells = (float(count) for count in seen)
         search = points * (0.8 + 0.17 * self.dimension) + families * (20.0 + 10.0 * self.dimension)
-        scan = n_rows * (0.3 + 0.1 * self.dimension) * max(cells, 1.0)
+        scan = (n_rows * (0.12 + 0.034 * self.dimension) + 8000.0) * max(cells, 1.0)
         return bool(search > scan)
 
     def _scan_blocks(self) -> None:
-        from microagg.partition._kernels.mdav_brute import build_blocks, form_cells_brute, room_for_scan
+        from microagg.partition._kernels.answers import room_for_answers, room_for_batch
+        from microagg.partition._kernels.blocks import build_blocks
+        from microagg.partition._kernels.mdav_brute import form_cells_brute, room_for_scan
 
         announce_compiling(form_cells_brute)
         blocks = build_blocks(self.rows, self.space, self.walk)
         scratch = room_for_scan(self.dimension)
+        batch = room_for_batch(self.dimension, self.k)
+        answers = room_for_answers(len(self.rows.first), self.k)
         while self._cells_to_form:
             form_cells_brute(
                 self.k,
@@ -172,7 +203,8 @@ class _Peeling:
                 self.space,
                 self.walk,
                 scratch,
-                self.nearest,
+                batch,
+                answers,
                 self.labels,
                 self.state,
                 self.portion,

@@ -12,7 +12,7 @@ from microagg._validation import Constraint, Integer
 from microagg.partition.base import Partitioner
 from microagg.partition.runs import run_labels, run_sizes
 
-__all__ = ["InsensitiveMDAV"]
+__all__ = ["InsensitiveMDAV", "order_of_domain"]
 
 
 class InsensitiveMDAV(Partitioner):
@@ -65,9 +65,19 @@ class InsensitiveMDAV(Partitioner):
         self.k = k
 
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        from_corner = np.zeros(len(X))
-        for column in X.T:
-            from_corner += column * column
-        # Records equal in all of this are equal: their index, the last key, then decides nothing that shows.
-        order = np.lexsort((*X.T[::-1], from_corner))
-        return run_labels(order, run_sizes(len(X), int(self.k), "middle"))
+        return run_labels(order_of_domain(X), run_sizes(len(X), int(self.k), "middle"))
+
+
+def order_of_domain(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Indices that sort records by distance to the origin, then by coordinates: an order of all points there can be.
+
+    Examples
+    --------
+    >>> order_of_domain(np.array([[0.0, 0.5], [0.1, 0.1], [0.5, 0.0]]))
+    array([1, 0, 2])
+    """
+    from_corner = np.zeros(len(X))
+    for column in X.T:
+        from_corner += column * column
+    # Records equal in all of this are equal: their index, the last key, then decides nothing that shows.
+    return np.lexsort((*X.T[::-1], from_corner)).astype(np.int64)

@@ -11,13 +11,18 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._validation import Constraint, Integer, Real
+from microagg.partition._compiling import announce_compiling
 from microagg.partition._mdav_roads import near_one
 from microagg.partition.base import Partitioner, within_cell_sse
 
 __all__ = ["VMDAV"]
 
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
 GAMMAS = tuple(round(0.1 * step, 1) for step in range(13))
 _DISTANCES_PER_PORTION = 300_000_000
+_TREE_FROM = 3000  # records; below, building a tree costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ class VMDAV(Partitioner):
     The fewer than k records left at the end join the cell with the nearest centroid, so a cell may have a few more than
     2k - 1 records. Ties go to the lowest record index.
 
-    Complexity: O(n^2 d) time at most, O(n d) memory; 13 times that for ``"auto"``.
+    Complexity: O(n^2 d) time at most, O(n d) memory; 13 times that for ``"auto"``. From 3,000 records on a tree is
+    searched, which takes far less in few dimensions and gives the same cells.
 
     Departures: [1]_ leaves open what happens when a single record is left outside a growing cell. There is no other
     record to be nearer to, so that distance counts as infinite, and the record joins (unless `gamma` is 0).
@@ -83,7 +89,7 @@ class VMDAV(Partitioner):
         self.k = k
         self.gamma = gamma
 
-    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _cells(self, X: FloatArray) -> IntArray:
         if self.gamma != "auto":
             self.gamma_ = float(self.gamma)
             return _vmdav(X, int(self.k), self.gamma_)
@@ -96,9 +102,9 @@ class VMDAV(Partitioner):
         return best
 
 
-def _vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
+def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
-    from microagg.partition._kernels.vmdav import form_variable_cells, join_nearest
+    from microagg.partition._kernels.vmdav import join_nearest
 
     X = near_one(X)
     n_records, dimension = X.shape
@@ -108,12 +114,51 @@ def _vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.i
     from_centre = np.empty(n_records)
     squared_distances(points, total / n_records, 0, n_records, from_centre)
     outside_in = np.argsort(-from_centre, kind="stable")
-    record_at, place_of = np.arange(n_records), np.arange(n_records)
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0, 0])
+    form_cells = _by_tree if n_records >= _TREE_FROM else _by_scan
+    form_cells(X, k, gamma, outside_in, labels, state)
+    join_nearest(X, labels, int(state[1]))
+    return labels
+
+
+def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
+    """Look at all remaining records every time."""
+    from microagg.partition._kernels.vmdav import form_variable_cells
+
+    n_records, dimension = X.shape
+    points = np.array(X.T, order="C")
+    record_at, place_of = np.arange(n_records), np.arange(n_records)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
     while state[0] >= k:
         form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, portion)
         report("forming cells", 1.0 - (state[0] / n_records) ** 2)
-    join_nearest(X, labels, int(state[1]))
-    return labels
+
+
+def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
+    """The same cells, by searching a tree."""
+    from microagg.partition._kernels.candidates import room_for_nearest
+    from microagg.partition._kernels.filter_space import filter_space
+    from microagg.partition._kernels.rows import distinct_rows
+    from microagg.partition._kernels.tree_build import build_tree
+    from microagg.partition._kernels.tree_search import room_for_search
+    from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree, room_for_growing
+    from microagg.partition._kernels.walk import begin_walk
+
+    announce_compiling(form_variable_cells_tree)
+    n_records, dimension = X.shape
+    space = filter_space(X)
+    walk = begin_walk(X, space)
+    rows, tree = build_tree(distinct_rows(X), space, walk, 64 if dimension < 8 else 128)
+    row_of = np.empty(n_records, dtype=np.int64)
+    sizes = rows.end - rows.first
+    starts = np.repeat(rows.first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    row_of[rows.members[starts + np.arange(n_records)]] = np.repeat(np.arange(len(sizes)), sizes)
+    search = room_for_search(tree, dimension, k)
+    nearest, growing = room_for_nearest(k - 1), room_for_growing(k)
+    portion = max(_DISTANCES_PER_PORTION // dimension, 1)
+    while state[0] >= k:
+        form_variable_cells_tree(
+            k, gamma, outside_in, row_of, rows, tree, space, walk, search, nearest, growing, labels, state, portion
+        )
+        report("forming cells", 1.0 - state[0] / n_records)

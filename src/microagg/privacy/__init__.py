@@ -1,5 +1,6 @@
-"""Promises as values: what is protected, against whom, under which assumptions."""
+"""Promises as values: what is protected, against whom, under which assumptions; and the noise some of them need."""
 
-from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
+from microagg.privacy.budget import Budget, Expense
+from microagg.privacy.guarantee import Guarantee, differential_privacy, drawn_from_cells, k_anonymity
 
-__all__ = ["Guarantee", "drawn_from_cells", "k_anonymity"]
+__all__ = ["Budget", "Expense", "Guarantee", "differential_privacy", "drawn_from_cells", "k_anonymity"]

@@ -6,10 +6,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["DRAWN", "K_ANONYMITY", "Guarantee", "drawn_from_cells", "k_anonymity"]
+__all__ = [
+    "DRAWN",
+    "EPSILON_DP",
+    "EPSILON_IDP",
+    "K_ANONYMITY",
+    "MICROAGGREGATED",
+    "ORIGINAL_RECORDS",
+    "Guarantee",
+    "differential_privacy",
+    "drawn_from_cells",
+    "k_anonymity",
+]
 
 K_ANONYMITY = "k-anonymity"
 DRAWN = "drawn from cells of at least k"
+EPSILON_DP = "epsilon-differential privacy"
+EPSILON_IDP = "epsilon-individual differential privacy"
+
+# What a promise of differential privacy is about. Only a method whose whole output is proved may name the first.
+ORIGINAL_RECORDS = "the original records"
+MICROAGGREGATED = "the microaggregated data set, given the partition; not the original records"
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,11 @@ class Guarantee:
     def counted(self) -> bool:
         """Whether the promise can be counted again on a table as it is written."""
         return self.model == K_ANONYMITY
+
+    @property
+    def private(self) -> bool:
+        """Whether it is a promise of differential privacy."""
+        return self.model in (EPSILON_DP, EPSILON_IDP)
 
     @property
     def title(self) -> str:
@@ -173,5 +195,98 @@ def drawn_from_cells(
                 if one_of_several
                 else ()
             ),
+        ),
+    )
+
+
+def differential_privacy(
+    epsilon: float,
+    attributes: Sequence[str],
+    *,
+    target: str,
+    model: str = EPSILON_DP,
+    unprotected: Sequence[str] = (),
+    bounds_from_data: Sequence[str] = (),
+    order_kept: bool = False,
+    assumptions: Sequence[str] = (),
+    not_promised: Sequence[str] = (),
+) -> Guarantee:
+    """The promise of differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+    attributes : sequence of str
+        What was protected.
+    target : str
+        :data:`ORIGINAL_RECORDS` only if the whole output is proved; else :data:`MICROAGGREGATED`, which adds in words
+        that the original records are not what is protected.
+    model : str
+        :data:`EPSILON_DP` or :data:`EPSILON_IDP`.
+    unprotected : sequence of str
+        Attributes published as they are beside the protected ones.
+    bounds_from_data : sequence of str
+        Attributes whose bounds were read from the records: the promise is then conditional on them.
+    order_kept : bool
+        Whether rows are in the input's order.
+    assumptions, not_promised : sequences of str
+        What the method adds.
+
+    References
+    ----------
+    .. [1] Dwork, C., McSherry, F., Nissim, K. & Smith, A. (2006). Calibrating noise to sensitivity in private data
+       analysis. TCC, 265-284. doi:10.1007/11681878_14
+    """
+    of_records = target == ORIGINAL_RECORDS
+    whole = "one record" if not unprotected else "the protected attributes of one record"
+    if bounds_from_data:
+        target += (
+            ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
+        )
+    subject = "that record" if of_records else "that record's part in its cell"
+    return Guarantee(
+        model=model,
+        parameters={"epsilon": epsilon},
+        unit=f"replace {whole}",
+        target=target,
+        against=(
+            f"someone who knows every record but one, and all of the method: whatever {subject} says, each possible "
+            f"release is as likely as under any other value, up to a factor of exp({epsilon:g})"
+        ),
+        attributes=tuple(attributes),
+        assumptions=(
+            "each person or firm has one record in the table",
+            "the number of records is public, and so are columns, their types, and declared bounds and categories",
+            "noise came from OpenDP's exact samplers, fed by the system's secure source",
+            "other releases of the same records count: their epsilons add up",
+            *(
+                (
+                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value): "
+                    "the promise is conditional on them, and does not cover what they tell about the largest value",
+                )
+                if bounds_from_data
+                else ()
+            ),
+            *assumptions,
+        ),
+        not_promised=(
+            *(
+                ()
+                if of_records
+                else (
+                    "differential privacy of the original records, at any epsilon: the partition depends on the "
+                    "records and carries no noise, and records of one cell publish equal values, so the release "
+                    "shows which records were put together",
+                )
+            ),
+            *not_promised,
+            *(
+                (f"anything about {', '.join(unprotected)}, published as they are beside the protected attributes",)
+                if unprotected
+                else ()
+            ),
+            *(("hiding of which row is whose: the order of the input's records was kept",) if order_kept else ()),
+            "who is in the table at all: the number of records is taken as public; records are replaced, not removed",
+            "truth about the whole: what is learned of everyone can be applied to anyone, in the table or not",
         ),
     )

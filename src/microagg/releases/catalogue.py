@@ -16,6 +16,7 @@ __all__ = ["METHODS", "Method", "method_named"]
 
 ANY_SPACE = "any (z-scores by default); numeric, ordinal and nominal attributes"
 REPRESENTATIVES = "mean, median, medoid; mode or taxonomic centre"
+PUBLIC_SPACE = "public bounds and categories; nothing may depend on the data"
 K_ANONYMOUS = "k-anonymity on the quasi-identifiers (with blocks: on each block)"
 
 
@@ -39,6 +40,9 @@ class Method:
         Which quasi-identifiers it takes.
     data_free_space : bool
         True if the space must be declared whole: bounds, categories, and nothing settled from the data.
+    private_path : str
+        Of a differentially private method: where its :class:`microagg.releases.private.PrivateMethod` lives,
+        ``"module:Class"``; imported when used. A method without cells has no `partitioner_path`.
     """
 
     name: str
@@ -53,22 +57,44 @@ class Method:
     guarantee: str = K_ANONYMOUS
     kinds: tuple[Kind, ...] = tuple(Kind)
     data_free_space: bool = False
+    private_path: str = ""
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether records, or values, are put into cells at all."""
+        return bool(self.partitioner_path)
+
+    @property
+    def labels(self) -> str:
+        """What is put into cells: ``"records"``, ``"attributes"`` one by one, all ``"values"``, or ``"nothing"``."""
+        return str(self.partitioner_class.labels) if self.has_cells else "nothing"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is differentially private, and a recipe needs ``[privacy]``."""
+        return bool(self.private_path)
+
+    @property
+    def private(self) -> Any:
+        """The :class:`microagg.releases.private.PrivateMethod`; None if it is not differentially private."""
+        return _named(self.private_path) if self.is_private else None
 
     @property
     def partitioner_class(self) -> Any:
-        module, _, name = self.partitioner_path.partition(":")
-        return getattr(import_module(module), name)
+        return _named(self.partitioner_path)
 
     @property
     def options(self) -> dict[str, Constraint]:
         """Parameters of the partitioner that a recipe may set; not a seed, since recipes are published."""
+        if not self.has_cells:
+            return {}
         fixed = {"k", "random_state", *self.preset}
         return {name: rule for name, rule in self.partitioner_class.constraints.items() if name not in fixed}
 
     @property
     def searches_by_chance(self) -> bool:
         """Whether its cells depend on chance, which the partitioner's `random_state` fixes."""
-        return getattr(self.partitioner_class, "searches_by_chance", False)
+        return self.has_cells and getattr(self.partitioner_class, "searches_by_chance", False)
 
     def partitioner(self, k: int, **options: Any) -> Any:
         """The method's partitioner with a recipe's options."""
@@ -80,10 +106,15 @@ class Method:
         preset = ", ".join(f"{name}={value!r}" for name, value in self.preset.items())
         return {
             "space": self.space,
-            "partition": self.partitioner_path.rpartition(":")[2] + (f"({preset})" if preset else ""),
+            "partition": (self.partitioner_path.rpartition(":")[2] or "none") + (f"({preset})" if preset else ""),
             "aggregate": self.aggregate,
             "noise": self.noise,
         }
+
+
+def _named(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 _LISTED = (
@@ -163,6 +194,51 @@ _LISTED = (
         guarantee="none: no k-anonymity of records follows",
         reference="Nin, One dimension microaggregation",
         kinds=(Kind.NUMERIC,),
+    ),
+    Method(
+        name="dp_individual_ranking",
+        title="Differentially private individual ranking",
+        summary="Every attribute sorted and cut alone; means of runs with k times less noise, put back into order.",
+        partitioner_path="microagg.partition.ranking:IndividualRanking",
+        preset={"cut": "fixed"},
+        private_path="microagg.releases.private_ranking:PrivateRanking",
+        space=PUBLIC_SPACE,
+        aggregate="mean of a run; for categories the marginality centroid",
+        noise="Laplace, width x attributes / (k epsilon) on each mean; exponential mechanism over the taxonomy",
+        guarantee=(
+            "epsilon-differential privacy of the original records (form marginals), or of the microaggregated data set "
+            "given the partition (form aligned)"
+        ),
+        reference="Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+    ),
+    Method(
+        name="dp_insensitive_mdav",
+        title="Insensitive MDAV with noise",
+        summary="Cells along a public order of whole records; every cell may change, so noise grows with n / k.",
+        partitioner_path="microagg.partition.insensitive:InsensitiveMDAV",
+        private_path="microagg.releases.private_insensitive:PrivateInsensitiveMDAV",
+        space=PUBLIC_SPACE,
+        aggregate="mean of a cell",
+        noise="Laplace, (n / k) x width x attributes / (k epsilon) on each mean",
+        guarantee=(
+            "epsilon-differential privacy of the original records (form centroids), or of the microaggregated data set "
+            "given the partition (form aligned)"
+        ),
+        reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    ),
+    Method(
+        name="dp_laplace",
+        title="Plain Laplace noise",
+        summary="Every value alone with Laplace noise: differentially private without a partition, and the most noise.",
+        partitioner_path="",
+        private_path="microagg.releases.private_laplace:PlainLaplace",
+        space=PUBLIC_SPACE,
+        aggregate="none",
+        noise="Laplace, width x attributes / epsilon on every value",
+        guarantee="epsilon-differential privacy of the original records",
+        reference="Dwork et al. (2006), doi:10.1007/11681878_14",
+        kinds=(Kind.NUMERIC, Kind.ORDINAL),
     ),
 )
 

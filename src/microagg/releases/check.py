@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from microagg.errors import TableError
 from microagg.privacy.guarantee import DRAWN, K_ANONYMITY
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import sha256_of_file
+from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.releases.verify import recount
+from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
 from microagg.tables.frames import columns_phrase
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Finding", "check_release", "check_table"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was checked."""
-
-    name: str
-    holds: bool
-    detail: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def check_release(folder: str | Path) -> list[Finding]:
@@ -59,6 +47,12 @@ def check_release(folder: str | Path) -> list[Finding]:
     findings.append(_check_nothing_else(folder, {MANIFEST, *expected}))
     table = read_as_written(folder / table_name)
     findings.append(_check_columns(table, recipe))
+    if method_named(recipe.method).is_private:
+        return [
+            *findings,
+            *check_private_table(table, recipe),
+            check_private_statement(folder / STATEMENT, recipe, table),
+        ]
     findings.append(_check_blocks(blocks, recipe))
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         findings += [_check_drawn(table, block, recipe.k, least) for block, least in zip(blocks, smallest, strict=True)]
@@ -71,9 +65,12 @@ def check_release(folder: str | Path) -> list[Finding]:
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written.
 
-    Of sampled records only the columns can be checked, which the findings say.
+    Of sampled records only the columns can be checked, and of a differentially private table that it holds nothing but
+    public values, which the findings say.
     """
     table = read_as_written(Path(path))
+    if method_named(recipe.method).is_private:
+        return [_check_columns(table, recipe), *check_private_table(table, recipe)]
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return [_check_columns(table, recipe), _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
     return [_check_columns(table, recipe), _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
@@ -105,7 +102,7 @@ def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: i
 
 def _check_blocks(blocks: Sequence[Sequence[str]], recipe: Recipe) -> Finding:
     """Cells must speak for every quasi-identifier once; several blocks only where the recipe asks for them."""
-    labels = method_named(recipe.method).partitioner_class.labels
+    labels = method_named(recipe.method).labels
     covered = sorted(name for block in blocks for name in block)
     if labels == "values":
         return Finding("cells", not blocks, "none: the method has no cells of records and promises nothing")

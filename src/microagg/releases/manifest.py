@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["InputDigest", "Manifest", "sha256_of_file"]
 
 FORMAT = 1
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "opendp")
 
 
 @dataclass(frozen=True)

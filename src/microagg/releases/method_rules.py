@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from microagg._validation import check_parameters
 from microagg.errors import ParameterError, did_you_mean
 from microagg.releases.catalogue import Method, method_named
+from microagg.releases.private_rules import check_private
 from microagg.space.blocks import BlockForm, choose_blocks
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def check_method(recipe: Recipe) -> None:
     if method.data_free_space:
         _check_space_is_declared(recipe, method)
     _check_blocks(recipe, method)
-    if method.partitioner_class.labels == "values":
+    if method.labels == "values":
         _check_mixes_values(recipe, method)
+    check_private(recipe, method)
 
 
 def _check_options(recipe: Recipe, method: Method) -> None:
@@ -35,6 +37,8 @@ def _check_options(recipe: Recipe, method: Method) -> None:
                 f"It has: {', '.join(method.options) or 'none'}"
             )
     given = {name: rule for name, rule in method.options.items() if name in recipe.partition}
+    if not given:
+        return
     try:
         check_parameters(method.partitioner_class.__name__, given, recipe.partition)
     except ParameterError as error:
@@ -51,11 +55,11 @@ def _check_kinds(recipe: Recipe, method: Method) -> None:
 
 def _check_blocks(recipe: Recipe, method: Method) -> None:
     names, blocks = recipe.schema.quasi_identifiers, recipe.blocks
-    labels = method.partitioner_class.labels
+    labels = method.labels
     if blocks.form is not BlockForm.ONE and labels != "records":
         raise ValueError(f"blocks: {method.name} has no use for blocks; leave [blocks] out")
     chosen = choose_blocks(blocks.form, names, given=blocks.attributes) if blocks.form is BlockForm.GIVEN else None
-    most = method.partitioner_class.max_attributes
+    most = method.partitioner_class.max_attributes if method.has_cells else None
     if most is None:
         return
     widest = max(len(block) for block in chosen) if chosen else blocks.size or len(names)

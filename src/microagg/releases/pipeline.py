@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +16,19 @@ from microagg.aggregate.centroid import Cells
 from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
+from microagg.privacy.mechanism import noise_from
 from microagg.releases.catalogue import method_named
 from microagg.releases.guidance import guided, told
 from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
-from microagg.releases.prepare import Prepared, groups_of_block, prepare
+from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
+from microagg.releases.private import protect, told_budget
+from microagg.releases.protected import Block, Protected
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
-from microagg.releases.release import Block, Release
+from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns
 from microagg.releases.statement import Statement
-from microagg.releases.verify import recount, require_k
+from microagg.releases.verify import recount, require_k, require_public
 from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["release"]
+
+SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -51,9 +55,9 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recipe : Recipe
         What each column is, and how the release is made.
     seed : int, optional
-        Fixes the order of the published records, the cells of methods that search by chance, and what is drawn with
-        ``[aggregate] form = "sampled"``, for research; the statement then says so. Without it chance comes from the
-        system's source of randomness.
+        Fixes the order of the published records, the cells of methods that search by chance, what is drawn with
+        ``[aggregate] form = "sampled"``, and the noise of differentially private methods, for research; the statement
+        then says so. Without it chance comes from the system's source of randomness.
     source : path, optional
         The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
 
@@ -82,32 +86,41 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
-    mixes_values = method_named(recipe.method).partitioner_class.labels == "values"
-    if not mixes_values and frame.n_records < recipe.k:
+    method = method_named(recipe.method)
+    if method.labels != "values" and frame.n_records < recipe.k:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError("seed must be a whole number of at least 0, or left out")
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
 
-    prepared = prepare(frame, recipe)
-    protected = _mix_values(prepared, recipe) if mixes_values else _form_cells(prepared, recipe, seed)
+    prepared = as_they_are(frame) if method.is_private else prepare(frame, recipe)
+    if method.is_private:
+        protected = protect(frame, recipe, noise_from(seed))
+    elif method.labels == "values":
+        protected = _mix_values(prepared, recipe)
+    else:
+        protected = _form_cells(prepared, recipe, seed)
     released = prepared.frame.with_arrays(protected.arrays)
     released = released.select([name for name in frame.names if name in recipe.schema.published])
-    if recipe.output.order is RowOrder.SHUFFLED:
+    if recipe.output.order is RowOrder.SHUFFLED and protected.linked:
         released = released.take(_shuffled(released.n_records, seed))
     released = released.without_unused_categories()
 
-    guarantees = _guarantees(protected.blocks, recipe)
+    if method.is_private:
+        require_public(method.private.findings(released.table, recipe), "the table as it would be written")
+    guarantees = (method.private.guarantee(recipe),) if method.is_private else _guarantees(protected.blocks, recipe)
     counted = [guarantee for guarantee in guarantees if guarantee.counted]
     recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
         require_k(count, "the table as it would be written")
+    seeded_noise = (SEEDED_NOISE,) if method.is_private and seed is not None else ()
     statement = Statement(
         guarantees=guarantees,
         recounts=recounts,
         n_records=released.n_records,
-        remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks])),
+        remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks, *seeded_noise])),
         seeded=seed is not None,
+        budget=None if protected.budget is None else told_budget(protected.budget, recipe),
     )
     manifest = Manifest(
         recipe=recipe.as_dict(),
@@ -129,24 +142,12 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     )
 
 
-@dataclass(frozen=True)
-class _Protected:
-    """What partition and aggregation made of the quasi-identifiers."""
-
-    arrays: dict[str, pa.Array]
-    blocks: tuple[Block, ...]
-    information_loss: float
-    remarks: tuple[str, ...]
-    n_coordinates: int
-    guided: tuple[Mapping[str, Any], ...] = ()
-
-
-def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protected:
+def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protected:
     """Cells of records, block by block."""
     uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
     spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
-    if method_named(recipe.method).partitioner_class.labels == "attributes":
+    if method_named(recipe.method).labels == "attributes":
         chosen = contiguous_blocks(names, 1)
     else:
         chosen = choose_blocks(
@@ -181,8 +182,8 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> _Protec
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    n_coordinates = sum(space.shape[1] for space in spaces.values())
-    return _Protected(arrays, tuple(blocks), loss, tuple(remarks), n_coordinates, tuple(guided_by))
+    stages = _stages_of_cells(recipe, blocks, sum(space.shape[1] for space in spaces.values()), guided_by)
+    return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
@@ -217,7 +218,7 @@ def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray
     return _partition(matrix, np.zeros(len(matrix), dtype=np.int64), recipe, seed)[0]
 
 
-def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
+def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
     """Values of all attributes in one vector: there are no cells of records."""
     columns = list(prepared.measured.values())
     values = np.column_stack([column.values + column.column.origin for column in columns])
@@ -234,7 +235,8 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> _Protected:
         f"values of {len(columns)} attributes were mixed into {fitted.n_cells_} partitions of {recipe.k} values; the "
         "partitions are of values, not of records, so no k-anonymity of records follows",
     )
-    return _Protected(arrays, (), 100.0 * lost / varying if varying else 0.0, remarks, 1)
+    loss = 100.0 * lost / varying if varying else 0.0
+    return Protected(arrays, (), loss, remarks, _stages_of_cells(recipe, (), 1, ()))
 
 
 def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
@@ -293,33 +295,26 @@ def _aggregated(recipe: Recipe) -> dict[str, Any]:
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 
 
-def _stages_run(recipe: Recipe, protected: _Protected) -> list[dict[str, Any]]:
+def _stages_of_cells(
+    recipe: Recipe, blocks: Sequence[Block], n_coordinates: int, guided_by: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    return {
+        "space": {
+            "standardize": str(recipe.space.standardize),
+            "weights": {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers},
+            "n_coordinates": n_coordinates,
+            **({"guided": list(guided_by)} if guided_by else {}),
+        },
+        "partition": {"blocks": [block.facts() for block in blocks]},
+        "aggregate": _aggregated(recipe),
+    }
+
+
+def _stages_run(recipe: Recipe, protected: Protected) -> list[dict[str, Any]]:
     schema = recipe.schema
+    stages = dict(protected.stages)
+    stages["partition"] = {"method": recipe.method, "k": recipe.k, **stages["partition"]}
     return [
         {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
-        {
-            "stage": "space",
-            "standardize": str(recipe.space.standardize),
-            "weights": {name: schema[name].weight for name in schema.quasi_identifiers},
-            "n_coordinates": protected.n_coordinates,
-            **({"guided": list(protected.guided)} if protected.guided else {}),
-        },
-        {
-            "stage": "partition",
-            "method": recipe.method,
-            "k": recipe.k,
-            "blocks": [
-                {
-                    "attributes": list(block.attributes),
-                    "n_cells": block.n_cells,
-                    "smallest_cell": int(np.bincount(block.labels).min()),
-                    "largest_cell": int(np.bincount(block.labels).max()),
-                }
-                for block in protected.blocks
-            ],
-        },
-        {
-            "stage": "aggregate",
-            **_aggregated(recipe),
-        },
+        *({"stage": stage, **facts} for stage, facts in stages.items()),
     ]

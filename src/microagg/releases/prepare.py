@@ -17,7 +17,7 @@ from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import Measured, measure
 from microagg.tables.frames import Column, Frame, columns_phrase
 
-__all__ = ["Prepared", "groups_of_block", "prepare"]
+__all__ = ["Prepared", "as_they_are", "groups_of_block", "prepare"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -98,6 +98,11 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         weights,
         tuple(remarks),
     )
+
+
+def as_they_are(frame: Frame) -> Prepared:
+    """Records with nothing settled: a differentially private method measures them on public scales by itself."""
+    return Prepared(frame, np.arange(frame.n_records), {}, {}, None, ())
 
 
 def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:

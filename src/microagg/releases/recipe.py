@@ -16,16 +16,19 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from microagg.errors import RecipeError, did_you_mean
-from microagg.releases.catalogue import method_named
+from microagg.releases.catalogue import METHODS, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
+from microagg.releases.privacy_choice import PrivacyChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
@@ -207,7 +210,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, input, output : optional
+    space, aggregate, missing, strata, blocks, input, output, privacy : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -222,7 +225,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str = "mdav"
-    k: Annotated[int, Field(ge=2, strict=True), BeforeValidator(_plain_integer)]
+    k: Annotated[int, Field(strict=True), BeforeValidator(_plain_integer)]
     sampling_weight: str | None = None
     partition: dict[str, Any] = Field(default_factory=dict)
     space: SpaceChoice = SpaceChoice()
@@ -232,9 +235,12 @@ class Recipe(BaseModel):
     blocks: BlocksChoice = BlocksChoice()
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
+    privacy: PrivacyChoice | None = None
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
+        if "k" not in values and (entry := METHODS.get(values.get("method", ""))) and not entry.has_cells:
+            values["k"] = 1  # every record alone
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -246,6 +252,14 @@ class Recipe(BaseModel):
         if not isinstance(value, Mapping):
             return value
         return {name: {"role": entry} if isinstance(entry, str) else entry for name, entry in value.items()}
+
+    @field_validator("k")
+    @classmethod
+    def _at_least_two(cls, value: int, info: ValidationInfo) -> int:
+        least = 2 if method_named(info.data.get("method", "mdav")).has_cells else 1
+        if value < least:
+            raise PydanticCustomError("least", f"input should be greater than or equal to {least}")
+        return value
 
     @field_validator("method")
     @classmethod

@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError, did_you_mean
+from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.releases.protected import Block
 from microagg.releases.recipe import Recipe
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing, write_file_whole
-from microagg.releases.verify import Recount, recount, require_k
+from microagg.releases.verify import Recount, recount, require_k, require_public
 from microagg.tables.frames import Frame
 from microagg.tables.read import read_table
 from microagg.tables.write import WRITABLE, write_table
@@ -33,18 +35,6 @@ FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, "table.")
 
 
 @dataclass(frozen=True)
-class Block:
-    """Attributes that were put into cells together, and each record's cell (-1 if it was left out)."""
-
-    attributes: tuple[str, ...]
-    labels: npt.NDArray[np.int64] = field(repr=False)
-
-    @property
-    def n_cells(self) -> int:
-        return int(self.labels.max()) + 1
-
-
-@dataclass(frozen=True)
 class Release:
     """A table made safe to publish, with what is promised of it.
 
@@ -58,8 +48,9 @@ class Release:
     blocks : tuple of Block
         The attributes that share cells, with the cell of each *input* record; one block unless the recipe says
         otherwise, none if the method has no cells of records. Internal: it must not be published.
-    information_loss : float
-        100 SSE/SST of the cells in the space of the quasi-identifiers, whatever else guided them.
+    information_loss : float or None
+        100 SSE/SST of the cells in the space of the quasi-identifiers, whatever else guided them. None of a
+        differentially private release: the number would come from the records without noise.
     """
 
     frame: Frame = field(repr=False)
@@ -68,7 +59,7 @@ class Release:
     manifest: Manifest = field(repr=False)
     digest: InputDigest = field(repr=False)
     blocks: tuple[Block, ...] = field(repr=False)
-    information_loss: float
+    information_loss: float | None
 
     @property
     def table(self) -> Any:
@@ -111,6 +102,10 @@ class Release:
             statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
+            private = method_named(self.recipe.method).private
+            if private is not None:
+                written = read_as_written(partial / name)
+                require_public(private.findings(written, self.recipe), f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,10 @@ SEEDED = "Made with a fixed seed: for research, not for publication."
 
 NOTHING_TO_COUNT = (
     "Nothing can be counted on the released table: that every cell has at least k records was checked when it was made."
+)
+MADE_NOT_COUNTED = (
+    "Nothing of this can be counted on the released table: it is about how the table was made. That the table holds "
+    "nothing but values of the public domain was checked."
 )
 NO_GUARANTEE = "No guarantee is stated: see the remarks."
 
@@ -37,6 +41,8 @@ class Statement:
         What was done to records on the way that a reader must know.
     seeded : bool
         True if chance was replaced by a fixed seed.
+    budget : dict or None
+        Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -44,6 +50,7 @@ class Statement:
     n_records: int
     remarks: tuple[str, ...] = ()
     seeded: bool = False
+    budget: Mapping[str, Any] | None = None
 
     @property
     def for_publication(self) -> bool:
@@ -57,6 +64,7 @@ class Statement:
             "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
             "recounts": [count.as_dict() for count in self.recounts],
+            **({} if self.budget is None else {"budget": dict(self.budget)}),
             "remarks": self._all_remarks(),
         }
 
@@ -69,7 +77,7 @@ class Statement:
         for guarantee in self.guarantees:
             lines += _paragraph(f"{guarantee.title} on {', '.join(guarantee.attributes)}.")
             if not guarantee.counted:
-                lines += _paragraph(NOTHING_TO_COUNT)
+                lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
                 continue
             count = counts[guarantee.attributes]
             lines += _paragraph(
@@ -78,6 +86,8 @@ class Statement:
             )
         # Guarantees on several blocks differ in their attributes only.
         for guarantee in self.guarantees[:1]:
+            if self.budget is not None:
+                lines += [*_paragraph(f"Unit: {guarantee.unit}."), *self._spending()]
             lines += _paragraph(f"Protects {guarantee.target}.")
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
@@ -86,6 +96,16 @@ class Statement:
         if remarks:
             lines += ["Remarks:", *_bullets(remarks)]
         return "\n".join(_printable(line) for line in lines) + "\n"
+
+    def _spending(self) -> list[str]:
+        assert self.budget is not None
+        told = [
+            f"epsilon {one['epsilon']:.6g} by {one['mechanism']} on {one['on']}"
+            + (f", scale {one['scale']:.6g}" if one.get("scale") is not None else "")
+            + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
+            for one in self.budget["expenses"]
+        ]
+        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)

@@ -108,6 +108,7 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
             frame.table,
             made.frame.table,
             changed,
+            measures=MEASURES,
             aligned=made.statement.n_records == frame.n_records,
             lambda_=0.5 if dependence is None else dependence.lambda_,
         )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from microagg.errors import GuaranteeError, TableError
 from microagg.releases.groups import combine
@@ -15,7 +16,19 @@ from microagg.tables.frames import columns_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Recount", "recount", "require_k"]
+__all__ = ["Finding", "Recount", "recount", "require_k", "require_public"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked."""
+
+    name: str
+    holds: bool
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
             raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
-    sizes = np.bincount(combine(codes, table.num_rows)) if table.num_rows else np.zeros(0, dtype=np.int64)
+    sizes = _sizes(codes, table.num_rows)
     below = sizes[sizes < k]
     return Recount(
         attributes=tuple(attributes),
@@ -77,6 +90,15 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
     )
 
 
+def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDArray[np.int64]:
+    if not n_records:
+        return np.zeros(0, dtype=np.int64)
+    # The codes of one attribute are small numbers as they are, but for missing ones.
+    labels = codes[0].astype(np.int64) + 1 if len(codes) == 1 else combine(codes, n_records)
+    sizes = np.bincount(labels)
+    return sizes[sizes > 0]
+
+
 def require_k(count: Recount, where: str) -> None:
     """Raise unless the promised k was found."""
     if not count.holds:
@@ -85,3 +107,11 @@ def require_k(count: Recount, where: str) -> None:
             f"{columns_phrase(count.attributes)} has {count.smallest} records, and {count.records_below} of "
             f"{count.n_records} records are in combinations rarer than {count.k}. Nothing was written"
         )
+
+
+def require_public(findings: Sequence[Finding], where: str) -> None:
+    """Raise unless everything that can be seen of a differentially private table is as it must be."""
+    broken = [finding for finding in findings if not finding.holds]
+    if broken:
+        said = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
+        raise GuaranteeError(f"{where} does not look like what the method makes: {said}. Nothing was written")

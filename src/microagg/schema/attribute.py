@@ -171,6 +171,7 @@ class Attribute(BaseModel):
         if self.representative is Representative.TAXONOMIC and self.taxonomy is None:
             raise ValueError("representative = 'taxonomic' needs a taxonomy")
         if self.taxonomy is not None and self.categories is not None and self.taxonomy.absent(self.categories):
-            count = len(self.taxonomy.absent(self.categories))
-            raise ValueError(f"{count} of the declared categories are not in the taxonomy")
+            absent = self.taxonomy.absent(self.categories)
+            named = ", ".join(repr(label) for label in absent[:5]) + (" ..." if len(absent) > 5 else "")
+            raise ValueError(f"{len(absent)} of the declared categories are not in the taxonomy: {named}")
         return self

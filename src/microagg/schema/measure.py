@@ -17,7 +17,7 @@ from microagg.tables.frames import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "measure", "ranks_of"]
 
 _LARGEST = 1e300
 
@@ -126,7 +126,7 @@ def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
             "Add to its declaration: categories = [first, ..., last]"
         )
     labels = tuple(found) if order is None else tuple(order)
-    values = _ranks(column, codes, found, labels)
+    values = ranks_of(column, codes, found, labels)
     return Measured(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
 
 
@@ -137,10 +137,10 @@ def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
         absent = attribute.taxonomy.absent(labels)
         if absent:
             raise TableError(f"column {column.name!r} has {len(absent)} categories that are not in its taxonomy")
-    return Measured(column, attribute, _ranks(column, codes, found, labels), labels)
+    return Measured(column, attribute, ranks_of(column, codes, found, labels), labels)
 
 
-def _ranks(
+def ranks_of(
     column: Column, codes: npt.NDArray[np.int64], found: Sequence[Any], labels: Sequence[Any]
 ) -> npt.NDArray[np.float64]:
     """Place of each record's category in `labels`; NaN where missing."""

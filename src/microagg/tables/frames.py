@@ -200,8 +200,25 @@ class Column:
             raise TableError(f"column {self.name!r} is declared numeric but holds text: {said}")
         raise TableError(f"column {self.name!r} is declared numeric but holds {self.values.type} values")
 
+    def absolute(self) -> FloatArray:
+        """The values as float64, missing as NaN, counted from zero: each number depends on its own record only.
+
+        Beyond 2^53 a float cannot hold every integer, and near ones fall together; :meth:`numbers` keeps them
+        apart, but counts from the smallest value of the column.
+        """
+        integers = self._integers
+        if integers is None:
+            return self.numbers()
+        numbers = integers.astype(np.float64)
+        numbers[self.missing] = np.nan
+        return numbers
+
     def number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`numbers`."""
+        return float(self.absolute_number_of(value) - self.origin)
+
+    def absolute_number_of(self, value: float | dt.date | dt.datetime) -> float:
+        """Where a declared bound lies on the scale of :meth:`absolute`."""
         import pyarrow as pa
 
         t = self.values.type
@@ -210,17 +227,18 @@ class Column:
             wanted = "dates" if takes_dates else "seconds" if self.is_temporal else "numbers"
             raise TableError(f"column {self.name!r} holds {t} values: its bounds must be {wanted}")
         if not isinstance(value, dt.date):
-            return float(value) * self.unit - self.origin
+            return float(value) * self.unit
         if not isinstance(value, dt.datetime):
             value = dt.datetime(value.year, value.month, value.day)
         utc = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
         since = utc - dt.datetime(1970, 1, 1)
-        steps = self.unit * (since.days if pa.types.is_date(t) else since.total_seconds())
-        return float(steps - self.origin)
+        return self.unit * (since.days if pa.types.is_date(t) else since.total_seconds())
 
-    def array_of(self, numbers: FloatArray) -> pa.Array:
-        """The inverse of :meth:`numbers`: an array of this column's type, NaN as missing."""
+    def array_of(self, numbers: FloatArray, *, origin: int | None = None) -> pa.Array:
+        """The inverse of :meth:`numbers` (``origin=0``: of :meth:`absolute`): this column's type, NaN as missing."""
         import pyarrow as pa
+
+        origin = self.origin if origin is None else origin
 
         missing = np.isnan(numbers)
         t = self.values.type
@@ -229,7 +247,7 @@ class Column:
         if self._integers is None:
             array = pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
         else:
-            integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + self.origin
+            integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + origin
             if self.is_integer:  # rounding to a resolution may step over what the type can hold
                 limits = np.iinfo(t.to_pandas_dtype())
                 integers = np.clip(integers, max(limits.min, -(2**63)), min(limits.max, 2**63 - 1))

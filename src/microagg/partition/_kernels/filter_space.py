@@ -163,3 +163,14 @@ def block_distances(points, start, stride, n_lanes, query32, totals):
         low, high = minimum(low, a), maximum(high, a)
         lane += 1
     return least(low), largest(high)
+
+
+@inner
+def range_of(values, start, n_lanes):
+    """The least and the largest of ``n_lanes`` times sixteen values."""
+    low = load(values, start)
+    high = low
+    for lane in range(1, n_lanes):
+        more = load(values, start + lane * WIDTH)
+        low, high = minimum(low, more), maximum(high, more)
+    return least(low), largest(high)

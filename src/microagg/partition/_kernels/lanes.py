@@ -90,6 +90,15 @@ def _everywhere(typing_context, value):
 
 
 @intrinsic
+def _spread(typing_context, array, place):
+    def generate(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        return _splat(builder, builder.load(builder.gep(data, [arguments[1]])))
+
+    return lanes_type(array, types.int64), generate
+
+
+@intrinsic
 def _subtract(typing_context, a, b):
     def generate(context, builder, signature, arguments):
         return builder.fsub(*arguments)
@@ -162,6 +171,9 @@ if config.DISABLE_JIT:
     def everywhere(value):
         return np.full(WIDTH, value, dtype=np.float32)
 
+    def spread(array, place):
+        return everywhere(array[place])
+
     def subtract(a, b):
         return a - b
 
@@ -183,6 +195,8 @@ else:
     load, store = _load, _store
     # everywhere(value): sixteen times the value.
     everywhere = _everywhere
+    # spread(array, place): sixteen times array[place].
+    spread = _spread
     subtract = _subtract
     # add_product(total, a, b): total + a * b.
     add_product = _add_product

@@ -1,0 +1,1 @@
+"""Compiled loops of the measures: arrays in, numbers out, no validation."""

@@ -1,0 +1,153 @@
+"""All that measures may ask of an evaluation: the two tables, what is known of them, and work done once for many."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.definition import Need
+from microagg.evaluation.pairs import Pair, combinations, pair
+from microagg.schema.attribute import Kind, Role
+from microagg.schema.measure import Measured, measure
+from microagg.schema.schema import Schema
+from microagg.tables.frames import Frame, columns_phrase
+
+__all__ = ["Context"]
+
+IntArray = npt.NDArray[np.int64]
+T = TypeVar("T")
+
+
+@dataclass
+class Context:
+    """What is being judged.
+
+    Attributes
+    ----------
+    before, after : Frame
+        The original and the released table.
+    schema : Schema
+    pairs : tuple of Pair
+        The quasi-identifiers, each measured on one scale in both tables.
+    rows : ndarray or None
+        For each released record the place of its original record; None if the rows are not aligned. A release aligned
+        by a key may lack records of the original.
+    not_aligned : str
+        Why `rows` is None.
+    holdout : Frame or None
+        Records that had no part in the release.
+    options : mapping
+        ``lambda_``, ``target``, ``model`` ... as the caller gave them; formulas name them.
+    per_record : bool
+        Whether values for single records were asked for.
+    seed : int
+    """
+
+    before: Frame
+    after: Frame
+    schema: Schema
+    pairs: tuple[Pair, ...]
+    rows: IntArray | None
+    not_aligned: str = ""
+    holdout: Frame | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    per_record: bool = False
+    seed: int = 0
+    _done: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, what: str, compute: Callable[[], T]) -> T:
+        """Work that several measures share: done when it is first asked for, under a name of its own."""
+        if what not in self._done:
+            self._done[what] = compute()
+        found: T = self._done[what]
+        return found
+
+    def rng(self, what: str) -> np.random.Generator:
+        """Chance for one purpose; measures do not disturb each other's draws."""
+        return np.random.default_rng([self.seed, zlib.crc32(what.encode())])
+
+    @property
+    def aligned_rows(self) -> IntArray:
+        """`rows`, for measures that need them."""
+        assert self.rows is not None, "a measure that uses aligned rows must name Need.ROWS"
+        return self.rows
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """The cells of the released table, 0 to n_cells - 1: records with equal released quasi-identifiers."""
+        return combinations(self.after, self.schema.quasi_identifiers)
+
+    @cached_property
+    def cell_sizes(self) -> IntArray:
+        return np.bincount(self.cells).astype(np.int64)
+
+    @property
+    def largest_cell(self) -> float:
+        return float(self.cell_sizes.max(initial=0))
+
+    @cached_property
+    def numbers(self) -> tuple[Pair, ...]:
+        """Numeric and ordinal quasi-identifiers."""
+        return tuple(one for one in self.pairs if one.joint.kind is not Kind.NOMINAL)
+
+    @cached_property
+    def categories(self) -> tuple[Pair, ...]:
+        """Nominal quasi-identifiers."""
+        return tuple(one for one in self.pairs if one.joint.kind is Kind.NOMINAL)
+
+    @cached_property
+    def published(self) -> tuple[Pair, ...]:
+        """All attributes with a kind that both tables have: the quasi-identifiers, then the others."""
+        others = self.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+        shared = [name for name in others if name in self.before.names and name in self.after.names]
+        with_kind = [name for name in shared if self.schema[name].kind is not None]
+        return (*self.pairs, *(pair(self.before, self.after, name, self.schema[name]) for name in with_kind))
+
+    @cached_property
+    def confidential(self) -> tuple[Measured, ...]:
+        """The released confidential attributes that can be measured: those with a kind."""
+        names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
+        return tuple(
+            measure(self.after.column(name), self.schema[name]) for name in names if self.schema[name].kind is not None
+        )
+
+    @cached_property
+    def unmeasured(self) -> str:
+        """A note on the confidential attributes that have no kind; empty if all have one."""
+        names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
+        without = [name for name in names if self.schema[name].kind is None]
+        return f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})" if without else ""
+
+    def lacks(self, need: Need) -> str:
+        """What a measure with this need is to say; empty if the need is met."""
+        if need is Need.ROWS:
+            return self.not_aligned if self.rows is None else ""
+        if need is Need.CONFIDENTIAL or (need is Need.CELLS and not self.confidential):
+            if self.confidential:
+                return ""
+            return f"no confidential attribute to measure{f', {self.unmeasured}' if self.unmeasured else ''}"
+        if need is Need.CELLS:
+            return self._no_cells()
+        met = {
+            Need.NUMBERS: bool(self.numbers),
+            Need.CATEGORIES: bool(self.categories),
+            Need.HOLDOUT: self.holdout is not None,
+            Need.TARGET: self.options.get("target") is not None,
+        }
+        return "" if met[need] else f"needs {need}"
+
+    def _no_cells(self) -> str:
+        """Why there are no cells to measure confidential attributes in; empty if there are."""
+        alone = int((self.cell_sizes == 1).sum())
+        if alone > len(self.cells) / 2:
+            return (
+                f"no cells can be read off the release: {alone} of {len(self.cells)} records have a combination of "
+                "quasi-identifiers of their own"
+            )
+        return ""

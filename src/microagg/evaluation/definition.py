@@ -1,0 +1,142 @@
+"""A measure before anything is measured: its name, range, direction, formula, what it needs and how it is computed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from microagg.errors import ParameterError, did_you_mean
+from microagg.evaluation.measure import About, Better, Measure
+from microagg.evaluation.records import Values
+
+if TYPE_CHECKING:
+    from microagg.evaluation.context import Context
+
+__all__ = ["Definition", "Need", "Worth", "choose"]
+
+
+class Need(StrEnum):
+    """What a measure needs of the tables; where it is not there the measure has no value and its note says so."""
+
+    ROWS = "aligned rows"
+    NUMBERS = "a numeric or ordinal quasi-identifier"
+    CATEGORIES = "a nominal quasi-identifier"
+    CONFIDENTIAL = "a confidential attribute with a kind"
+    CELLS = "cells with confidential attributes"
+    HOLDOUT = "a holdout"
+    TARGET = "a target"
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What the computation of a measure found.
+
+    Attributes
+    ----------
+    value : float or None
+        None, or not finite, where the tables leave it undefined; `note` says why.
+    note : str
+    spread, baseline, details
+        As in :class:`~microagg.evaluation.measure.Measure`.
+    records : Values, optional
+        A value per record, for internal use. Compute it only if ``context.per_record``.
+    """
+
+    value: float | None
+    note: str = ""
+    spread: float | None = None
+    baseline: float | None = None
+    details: Mapping[str, float | None] = field(default_factory=dict)
+    records: Values | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A measure that can be computed of any release.
+
+    Attributes
+    ----------
+    name : str
+    about : {"utility", "risk"}
+    group : str
+        A word that chooses this measure together with its kin.
+    better : {"lower", "higher"}
+    formula : str
+        How it is computed, in words. ``{name}`` stands for an option of the evaluation, for example ``{lambda_:g}``.
+    compute : callable
+        From the context of an evaluation to a :class:`Worth`. It may rely on all of `needs`.
+    low, high : float or None, or a callable that finds it from the context
+    needs : tuple of Need
+    default : bool
+        Whether it is measured where no choice is made.
+    """
+
+    name: str
+    about: About
+    group: str
+    better: Better
+    formula: str
+    compute: Callable[[Context], Worth] = field(repr=False)
+    low: float | None = 0.0
+    high: float | Callable[[Context], float | None] | None = None
+    needs: tuple[Need, ...] = ()
+    default: bool = True
+
+    def measured(self, context: Context) -> tuple[Measure, Values | None]:
+        """Compute it, or say what is lacking; with the seconds it took, and values per record if there are any."""
+        started = time.perf_counter()
+        lacking = [said for need in self.needs if (said := context.lacks(need))]
+        worth = Worth(None, lacking[0]) if lacking else self.compute(context)
+        value, note = worth.value, worth.note
+        if value is not None and not math.isfinite(value):
+            value, note = None, note or "not defined for these tables"
+        details = {of: _finite(part) for of, part in worth.details.items()}
+        high = self.high(context) if callable(self.high) else self.high
+        measure = Measure(
+            self.name,
+            None if value is None else float(value),
+            self.low,
+            high,
+            self.better,
+            self.formula.format_map(context.options),
+            time.perf_counter() - started,
+            worth.spread,
+            note,
+            self.about,
+            worth.baseline,
+            details,
+        )
+        return measure, worth.records
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def choose(definitions: Sequence[Definition], wanted: str | Iterable[str] | None) -> list[Definition]:
+    """Those of the definitions that `wanted` names, in their own order.
+
+    Parameters
+    ----------
+    wanted : None, "all", or one or more of: names of measures, groups, "utility", "risk", "default"
+        "utility" and "risk" are those of the default; a group or "all" has the others too.
+    """
+    if wanted is None:
+        wanted = "default"
+    words = [wanted] if isinstance(wanted, str) else list(wanted)
+    by_word: dict[str, set[str]] = {"all": set(), "default": set()}
+    for one in definitions:
+        for word in ("all", one.group, one.name, *(["default", one.about] if one.default else [])):
+            by_word.setdefault(word, set()).add(one.name)
+    unknown = [word for word in words if word not in by_word]
+    if unknown:
+        raise ParameterError(
+            f"no measure or group of measures is called {unknown[0]!r}.{did_you_mean(unknown[0], by_word)} "
+            f"There are: {', '.join(by_word)}"
+        )
+    chosen = {name for word in words for name in by_word[word]}
+    return [one for one in definitions if one.name in chosen]

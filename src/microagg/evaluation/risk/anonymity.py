@@ -1,0 +1,118 @@
+"""Anonymity: how many released records look alike to someone who knows some of their attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.known import sets_of_size
+from microagg.evaluation.pairs import codes_of
+from microagg.evaluation.records import Values
+from microagg.evaluation.risk.linkage import known_sets
+
+__all__ = ["ANONYMITY", "real_anonymity"]
+
+IntArray = npt.NDArray[np.int64]
+
+KNOWN_AT_ONCE = 3
+MOST_SETS = 100
+
+_LARGEST_KEY = 2**62
+
+
+def real_anonymity(codes: Sequence[IntArray]) -> float:
+    """k': records per different combination of codes.
+
+    Parameters
+    ----------
+    codes : sequence of ndarray of shape (n_records,)
+        Whole numbers, equal where the values of an attribute are.
+
+    Examples
+    --------
+    >>> real_anonymity([np.array([0, 0, 1, 1]), np.array([5, 5, 5, 6])])
+    1.3333333333333333
+
+    References
+    ----------
+    .. [1] Nin, J., Herranz, J. & Torra, V. (2008). How to group attributes in multivariate microaggregation.
+       IJUFKS 16(supp01), 121-138. doi:10.1142/S0218488508005285
+    """
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
+    span = 1
+    for column in codes:
+        low = int(column.min(initial=0))
+        size = int(column.max(initial=0)) - low + 1
+        if span * size > _LARGEST_KEY:
+            _, keys = np.unique(keys, return_inverse=True)
+            span = int(keys.max(initial=0)) + 1
+        keys = keys * size + (column - low)
+        span *= size
+    return len(keys) / len(np.unique(keys))
+
+
+def _k(context: Context) -> Worth:
+    sizes = context.cell_sizes
+    records = Values("released", sizes[context.cells].astype(np.float64)) if context.per_record else None
+    return Worth(float(sizes.min()), records=records)
+
+
+def _k_prime_of_sets(context: Context) -> Worth:
+    names = [one.name for one in context.pairs]
+    codes = [codes_of(context.after, name) for name in names]
+    sets = known_sets(context) or sets_of_size(len(names), KNOWN_AT_ONCE, MOST_SETS, context.rng("known attributes"))
+    found = {", ".join(names[j] for j in known): real_anonymity([codes[j] for j in known]) for known in sets}
+    values = np.array(list(found.values()))
+    return Worth(float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found)
+
+
+def _records(context: Context) -> float:
+    return float(context.after.n_records)
+
+
+ANONYMITY = (
+    Definition(
+        "k",
+        "risk",
+        "anonymity",
+        "higher",
+        "the fewest released records that share a combination of quasi-identifiers, missing counted as a value",
+        _k,
+        low=1.0,
+        high=_records,
+    ),
+    Definition(
+        "k_prime",
+        "risk",
+        "anonymity",
+        "higher",
+        "released records per different combination of all quasi-identifiers",
+        lambda context: Worth(context.after.n_records / len(context.cell_sizes)),
+        low=1.0,
+        high=_records,
+    ),
+    Definition(
+        "k_prime_of_sets",
+        "risk",
+        "anonymity",
+        "higher",
+        "released records per different combination of known quasi-identifiers: mean over the sets in `known`, or over "
+        f"all sets of {KNOWN_AT_ONCE}, or over {MOST_SETS} drawn at random if there are more",
+        _k_prime_of_sets,
+        low=1.0,
+        high=_records,
+    ),
+    Definition(
+        "singled_out",
+        "risk",
+        "anonymity",
+        "lower",
+        "share of released records whose combination of quasi-identifiers no other record has",
+        lambda context: Worth(float((context.cell_sizes == 1).sum()) / context.after.n_records),
+        high=1.0,
+    ),
+)

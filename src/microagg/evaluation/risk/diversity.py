@@ -1,0 +1,182 @@
+"""Diversity: how much the confidential values differ within the cells of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.records import Values
+from microagg.privacy.diversity import (
+    STEP,
+    Diversity,
+    coarse_codes,
+    entropy_per_cell,
+    label_diversity,
+    recursive_per_cell,
+)
+from microagg.schema.attribute import Kind
+from microagg.schema.measure import Measured
+from microagg.space.standardize import standardize
+
+__all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse", "shuffled_cells"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+N_SHUFFLES = 3
+_MOST_RECURSIVE = 10
+
+STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
+
+
+def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+    """Each attribute's values as codes: all apart, and numbers in steps of 0.2 standard deviations."""
+    exact: list[FloatArray] = []
+    coarse: list[npt.NDArray[np.generic]] = []
+    for attribute in attributes:
+        codes = np.where(attribute.missing, np.inf, attribute.values)
+        exact.append(codes)
+        steps = coarse_codes(standardize(attribute.values, "zscore"))
+        coarse.append(steps if attribute.kind is Kind.NUMERIC else codes)
+    return exact, coarse
+
+
+def _diversity(context: Context) -> Diversity:
+    return context.once("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
+
+
+def confidential_codes(context: Context) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+    """The confidential attributes as codes: all values apart, and numbers in steps."""
+    return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
+
+
+def shuffled_cells(context: Context) -> list[IntArray]:
+    """Cells of the same sizes with records drawn at random: what any cells of so many records would show."""
+    rng = context.rng("shuffled cells")
+    return context.once("shuffled cells", lambda: [rng.permutation(context.cells) for _ in range(N_SHUFFLES)])
+
+
+def _by_chance(context: Context) -> list[Diversity]:
+    def compute() -> list[Diversity]:
+        return [label_diversity(*confidential_codes(context), cells) for cells in shuffled_cells(context)]
+
+    return context.once("label diversity by chance", compute)
+
+
+def _told(read: Callable[[Diversity], float]) -> Callable[[Context], Worth]:
+    def compute(context: Context) -> Worth:
+        by_chance = float(np.mean([read(found) for found in _by_chance(context)]))
+        return Worth(float(read(_diversity(context))), context.unmeasured, baseline=by_chance)
+
+    return compute
+
+
+def _entropy(context: Context) -> Worth:
+    exact, _ = confidential_codes(context)
+    found = [entropy_per_cell(codes, context.cells) for codes in exact]
+    details = {one.name: float(per_cell.min()) for one, per_cell in zip(context.confidential, found, strict=True)}
+    worst = np.min(found, axis=0)
+    by_chance = [min(entropy_per_cell(codes, cells).min() for codes in exact) for cells in shuffled_cells(context)]
+    return Worth(
+        float(worst.min()),
+        context.unmeasured,
+        baseline=float(np.mean(by_chance)),
+        details=details,
+        records=Values("released", worst[context.cells]) if context.per_record else None,
+    )
+
+
+def _recursive(context: Context) -> Worth:
+    exact, _ = confidential_codes(context)
+    most = min(_diversity(context).smallest, _MOST_RECURSIVE)
+    if most < 2:
+        return Worth(None, "no c holds: a cell has one value only of some confidential attribute")
+    found = {
+        f"l = {rarest}": max(float(recursive_per_cell(codes, context.cells, rarest).max()) for codes in exact)
+        for rarest in range(2, most + 1)
+    }
+    return Worth(found["l = 2"], context.unmeasured, details=found)
+
+
+DIVERSITY = (
+    Definition(
+        "l_avg",
+        "risk",
+        "diversity",
+        "higher",
+        f"mean over cells of the number of different values {STEP_WORDS} of the least diverse confidential attribute",
+        _told(lambda found: found.l_avg),
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "distinct_l_min",
+        "risk",
+        "diversity",
+        "higher",
+        "the fewest different values that the least diverse confidential attribute has in any cell",
+        _told(lambda found: found.smallest),
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "distinct_l_mean",
+        "risk",
+        "diversity",
+        "higher",
+        "mean over cells of the number of different values of the least diverse confidential attribute",
+        _told(lambda found: found.mean),
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "label_purity",
+        "risk",
+        "diversity",
+        "lower",
+        f"mean over cells of the share of records with the most frequent value {STEP_WORDS} of the purest attribute",
+        _told(lambda found: found.purity),
+        high=1.0,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "p_sensitivity",
+        "risk",
+        "diversity",
+        "higher",
+        "p of p-sensitive k-anonymity: every confidential attribute has at least p different values in every cell",
+        _told(lambda found: found.smallest),
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "entropy_l",
+        "risk",
+        "diversity",
+        "higher",
+        "exp of the smallest entropy that a confidential attribute's values have in a cell: entropy l-diversity holds "
+        "up to this l",
+        _entropy,
+        low=1.0,
+        high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "recursive_c",
+        "risk",
+        "diversity",
+        "lower",
+        "largest r_1 / (r_2 + ... + r_m) over cells and confidential attributes, with r the counts of values from the "
+        "most frequent: recursive (c, 2)-diversity holds for every c above it; other l in the details",
+        _recursive,
+        needs=(Need.CELLS,),
+    ),
+)

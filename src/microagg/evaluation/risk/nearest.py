@@ -1,0 +1,110 @@
+"""Distance to the closest record: whether released records are nearer to the original ones than to others like them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.pairs import joined, pair
+from microagg.evaluation.point_tree import PointTree
+from microagg.evaluation.points import points_of
+from microagg.evaluation.records import Values
+from microagg.tables.frames import Frame
+
+__all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_SAME_DISTANCE = 1e-9
+
+
+def distances_to_closest(points: FloatArray, queries: FloatArray) -> FloatArray:
+    """Distance of each query to the nearest of the points; equal queries are searched for once.
+
+    Examples
+    --------
+    >>> distances_to_closest(np.array([[0.0], [4.0]]), np.array([[1.0], [3.5], [1.0]])).tolist()
+    [1.0, 0.5, 1.0]
+    """
+    different, which = np.unique(queries, axis=0, return_inverse=True)
+    squared, _ = PointTree.of(points).nearest(different)
+    return np.asarray(np.sqrt(squared)[which.ravel()], dtype=np.float64)
+
+
+def closer_to_first(to_first: FloatArray, to_second: FloatArray) -> FloatArray:
+    """1 where the first distance is the smaller, 0 where it is the larger, 1/2 where they are the same.
+
+    Examples
+    --------
+    >>> closer_to_first(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    same = np.abs(to_first - to_second) <= _SAME_DISTANCE * np.maximum(to_first, to_second)
+    return np.where(same, 0.5, (to_first < to_second).astype(np.float64))
+
+
+def _distance_to_closest(context: Context) -> Worth:
+    original, released = points_of(context.pairs)
+    distances = distances_to_closest(original, released)
+    details: dict[str, float | None] = {f"{share} %": float(np.percentile(distances, share)) for share in (1, 5, 25)}
+    details["share at distance 0"] = float((distances == 0).mean())
+    records = Values("released", distances) if context.per_record else None
+    return Worth(float(np.median(distances)), details=details, records=records)
+
+
+def _closer_than_holdout(context: Context) -> Worth:
+    assert context.holdout is not None
+    everyone, released = _with_holdout(context, context.holdout)
+    n_original, n_holdout = context.before.n_records, context.holdout.n_records
+    to_original = distances_to_closest(everyone[:n_original], released)
+    to_holdout = distances_to_closest(everyone[n_original:], released)
+    closer = closer_to_first(to_original, to_holdout)
+    return Worth(
+        float(closer.mean()),
+        baseline=n_original / (n_original + n_holdout),
+        details={
+            "median distance to original": float(np.median(to_original)),
+            "to holdout": float(np.median(to_holdout)),
+        },
+        records=Values("released", closer) if context.per_record else None,
+    )
+
+
+def _with_holdout(context: Context, holdout: Frame) -> tuple[FloatArray, FloatArray]:
+    """Original and holdout records, one below the other, and the released ones; scaled by the first two together."""
+    import pyarrow as pa
+
+    pairs = []
+    for name in context.schema.quasi_identifiers:
+        column = joined(context.before, holdout, name)
+        attribute = context.schema[name]
+        if attribute.categories is None and column.ordered_categories is not None:
+            attribute = attribute.model_copy(update={"categories": tuple(column.ordered_categories)})
+        pairs.append(pair(Frame.wrap(pa.table({name: column.values})), context.after, name, attribute))
+    return points_of(pairs)
+
+
+NEAREST = (
+    Definition(
+        "distance_to_closest",
+        "risk",
+        "closest",
+        "higher",
+        "median distance of released records to their nearest original record, numbers in standard deviations of the "
+        "original, categories 0 or 1 (or semantic) apart; the details have lower percentiles",
+        _distance_to_closest,
+    ),
+    Definition(
+        "closer_than_holdout",
+        "risk",
+        "closest",
+        "lower",
+        "share of released records that are nearer to an original record than to any record of the holdout, ties half; "
+        "if the release told nothing of the original records beyond their population: their share of both tables",
+        _closer_than_holdout,
+        high=1.0,
+        needs=(Need.HOLDOUT,),
+    ),
+)

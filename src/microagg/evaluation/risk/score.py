@@ -1,0 +1,73 @@
+"""One number for disclosure risk, and one for risk and loss together, added up as the literature does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.risk.intervals import interval_disclosure_rank
+from microagg.evaluation.risk.linkage import distance_linkage, distance_linkage_of_sets
+from microagg.evaluation.utility.variation import information_loss
+
+__all__ = ["SCORE"]
+
+Compute = Callable[[Context], Worth]
+
+
+def _risk(linkage: Compute) -> Compute:
+    def compute(context: Context) -> Worth:
+        linked, disclosed = linkage(context), interval_disclosure_rank(context)
+        if linked.value is None or disclosed.value is None:
+            return Worth(None, linked.note or disclosed.note)
+        assert linked.baseline is not None
+        assert disclosed.baseline is not None
+        return Worth(
+            (linked.value + disclosed.value) / 2,
+            linked.note,
+            baseline=(linked.baseline + disclosed.baseline) / 2,
+            details={"DLD": linked.value, "ID": disclosed.value},
+        )
+
+    return compute
+
+
+def _score(risk: Compute) -> Compute:
+    def compute(context: Context) -> Worth:
+        at_risk, lost = risk(context), information_loss(context)
+        if at_risk.value is None or lost.value is None:
+            return Worth(None, at_risk.note or lost.note)
+        return Worth((lost.value + at_risk.value) / 2, at_risk.note, details={"IL": lost.value, "DR": at_risk.value})
+
+    return compute
+
+
+def _define(name: str, formula: str, compute: Compute, high: float | None, *, default: bool) -> Definition:
+    needs = (Need.ROWS, Need.NUMBERS)
+    return Definition(name, "risk", "scores", "lower", formula, compute, high=high, needs=needs, default=default)
+
+
+SCORE = (
+    _define(
+        "DR",
+        "(DLD + ID) / 2, with DLD the distance_linkage and ID the interval_disclosure_rank",
+        _risk(distance_linkage),
+        1.0,
+        default=True,
+    ),
+    _define(
+        "DR_of_sets",
+        "(DLD + ID) / 2, with DLD the distance_linkage_of_sets and ID the interval_disclosure_rank",
+        _risk(distance_linkage_of_sets),
+        1.0,
+        default=False,
+    ),
+    _define("score", "(IL + DR) / 2, as shares, not per cent", _score(_risk(distance_linkage)), None, default=True),
+    _define(
+        "score_of_sets",
+        "(IL + DR_of_sets) / 2, as shares, not per cent",
+        _score(_risk(distance_linkage_of_sets)),
+        None,
+        default=False,
+    ),
+)

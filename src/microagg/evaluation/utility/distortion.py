@@ -1,0 +1,123 @@
+"""Distortion: how far the released values are from the original ones, and how well cells predict the confidential."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.pairs import Pair
+from microagg.schema.attribute import Kind
+from microagg.schema.measure import Measured
+from microagg.space.dependence import total_distortion
+from microagg.space.mixed import mixed_space
+
+__all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def distortion_of(one: Pair, rows: IntArray) -> float:
+    """Squared distance of each released value to its original one, averaged over records.
+
+    Numbers and ranks are in standard deviations of the original; categories are at distance 0 or 1, or at their
+    semantic distance; a value that is missing on one side only counts 1.
+    """
+    first, second = one.values[0][rows], one.values[1]
+    lost, won = np.isnan(first), np.isnan(second)
+    if one.joint.kind is Kind.NOMINAL:
+        squared = category_distances(one, first, second)
+    else:
+        squared = ((first - second) / one.scale[1]) ** 2
+    return float(np.where(lost | won, lost != won, squared).mean())
+
+
+def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Distances between categories, given as codes: 0 or 1, or semantic; of a missing one, as if it were the first."""
+    taxonomy = one.joint.attribute.taxonomy
+    if taxonomy is None:
+        differ: FloatArray = (first != second).astype(np.float64)
+        return differ
+    distances = taxonomy.distances(one.joint.labels)
+    codes = [np.nan_to_num(side).astype(np.int64) for side in (first, second)]
+    found: FloatArray = distances[codes[0], codes[1]] if len(distances) else np.zeros(len(first))
+    return found
+
+
+def distortions(context: Context) -> dict[str, float | None]:
+    """Of each quasi-identifier."""
+    return context.once("D_X", lambda: {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs})
+
+
+def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[str, float]:
+    """Squared distance of confidential values to the mean of their cell, per attribute, averaged over records.
+
+    Numbers and ranks are in standard deviations, so the result is the share of their variance that the cells do not
+    explain; categories are points at distance 1 (or their semantic distance) from each other.
+    """
+    counts = np.bincount(labels)
+    found = {}
+    for attribute in attributes:
+        plain = attribute.attribute.model_copy(update={"weight": 1.0})
+        points = mixed_space([Measured(attribute.column, plain, attribute.values, attribute.labels)]).matrix
+        total = 0.0
+        for column in points.T:
+            means = np.bincount(labels, weights=column) / counts
+            total += float(((column - means[labels]) ** 2).mean())
+        found[attribute.name] = total
+    return found
+
+
+def _d_x(context: Context) -> Worth:
+    details = distortions(context)
+    return Worth(sum(value or 0.0 for value in details.values()) / len(details), details=details)
+
+
+def _d_y(context: Context) -> Worth:
+    details = context.once("D_Y", lambda: distortion_within(context.confidential, context.cells))
+    return Worth(sum(details.values()) / len(details), context.unmeasured, details=details)
+
+
+def _d(context: Context) -> Worth:
+    d_x, d_y = _d_x(context).value, _d_y(context).value
+    assert d_x is not None
+    assert d_y is not None
+    return Worth(total_distortion(d_x, d_y, context.options["lambda_"]))
+
+
+DISTORTION = (
+    Definition(
+        "D_X",
+        "utility",
+        "distortion",
+        "lower",
+        "mean over records and quasi-identifiers of the squared difference between original and released value, in "
+        "standard deviations of the original (categories: 0 or 1, or their semantic distance)",
+        _d_x,
+        needs=(Need.ROWS,),
+    ),
+    Definition(
+        "D_Y",
+        "utility",
+        "distortion",
+        "lower",
+        "mean over records and confidential attributes of the squared difference, in standard deviations, between "
+        "a value and the mean of its cell; cells are records with equal released quasi-identifiers",
+        _d_y,
+        high=1.0,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "D",
+        "utility",
+        "distortion",
+        "lower",
+        "(1 - lambda) D_X + lambda D_Y with lambda = {lambda_:g}",
+        _d,
+        needs=(Need.ROWS, Need.CELLS),
+    ),
+)

@@ -1,0 +1,134 @@
+"""Distributions: each attribute alone, before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.pairs import Pair
+from microagg.evaluation.utility.values import mean_of
+from microagg.schema.attribute import Kind
+
+__all__ = ["DISTRIBUTION", "bins", "distribution_distances", "jensen_shannon"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_BINS = 100
+
+
+def jensen_shannon(first: IntArray, second: IntArray) -> float:
+    """Jensen-Shannon divergence, to base 2, between the distributions of two arrays of codes 0, 1, ...
+
+    Examples
+    --------
+    >>> jensen_shannon(np.array([0, 0]), np.array([1, 1])), jensen_shannon(np.array([0, 1]), np.array([1, 0, 0, 1]))
+    (1.0, 0.0)
+
+    References
+    ----------
+    .. [1] Lin, J. (1991). Divergence measures based on the Shannon entropy. IEEE Trans. Inf. Theory 37(1), 145-151.
+    """
+    length = int(max(first.max(), second.max())) + 1
+    p = np.bincount(first, minlength=length) / len(first)
+    q = np.bincount(second, minlength=length) / len(second)
+    middle = (p + q) / 2
+    total = 0.0
+    for one in (p, q):
+        there = one > 0
+        total += float((one[there] * np.log2(one[there] / middle[there])).sum()) / 2
+    return min(max(total, 0.0), 1.0)
+
+
+def bins(one: Pair) -> tuple[IntArray, IntArray]:
+    """Codes of both tables: 100 equal parts of a number's domain, else values; missing is a code of its own."""
+    values, missing = one.joint.values, one.joint.missing
+    low, high = one.domain
+    if one.joint.kind is Kind.NUMERIC and high > low:
+        with np.errstate(invalid="ignore"):
+            places = np.floor((values / (high - low) - low / (high - low)) * _BINS)
+        # The upper end belongs to the last part; what lies outside the domain has a code on either side.
+        places = np.where(values == high, _BINS - 1, np.clip(places, -1, _BINS))
+        codes = np.where(missing, -2, np.nan_to_num(places)).astype(np.int64) + 2
+    else:
+        _, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
+    return codes[: one.n_first], codes[one.n_first :]
+
+
+def distribution_distances(first: FloatArray, second: FloatArray) -> tuple[float, float]:
+    """The largest difference between two empirical distribution functions, and the area between them.
+
+    They are the Kolmogorov-Smirnov statistic and the (first) Wasserstein distance.
+    """
+    first, second = np.sort(first), np.sort(second)
+    at = np.sort(np.concatenate([first, second]))
+    apart = np.abs(
+        np.searchsorted(first, at, side="right") / len(first) - np.searchsorted(second, at, side="right") / len(second)
+    )
+    return float(apart.max()), float((apart[:-1] * np.diff(at)).sum())
+
+
+def _jsd(context: Context) -> Worth:
+    return mean_of({one.name: jensen_shannon(*bins(one)) for one in context.pairs})
+
+
+def _distances(context: Context) -> dict[str, tuple[float, float] | None]:
+    def compute() -> dict[str, tuple[float, float] | None]:
+        found: dict[str, tuple[float, float] | None] = {}
+        for one in context.numbers:
+            mean, deviation = one.scale
+            first, second = ((side[~np.isnan(side)] - mean) / deviation for side in one.values)
+            found[one.name] = distribution_distances(first, second) if len(first) and len(second) else None
+        return found
+
+    return context.once("distribution distances", compute)
+
+
+def _ks(context: Context) -> Worth:
+    return mean_of({name: None if found is None else found[0] for name, found in _distances(context).items()})
+
+
+def _wasserstein(context: Context) -> Worth:
+    constant = {one.name for one in context.numbers if one.is_constant}
+    found = _distances(context)
+    return mean_of(
+        {name: None if two is None or (name in constant and two[1] > 0) else two[1] for name, two in found.items()}
+    )
+
+
+DISTRIBUTION = (
+    Definition(
+        "JSD",
+        "utility",
+        "distribution",
+        "lower",
+        "mean over quasi-identifiers of the Jensen-Shannon divergence (base 2) between original and released values; "
+        "numbers in bins of 1/100 of the domain (declared bounds, or else the range of the original), ordinal and "
+        "nominal attributes by value, missing a value of its own",
+        _jsd,
+        high=1.0,
+    ),
+    Definition(
+        "wasserstein",
+        "utility",
+        "distribution",
+        "lower",
+        "mean over numeric and ordinal quasi-identifiers of the area between the two distribution functions, in "
+        "standard deviations of the original; of values that are present",
+        _wasserstein,
+        needs=(Need.NUMBERS,),
+    ),
+    Definition(
+        "KS",
+        "utility",
+        "distribution",
+        "lower",
+        "mean over numeric and ordinal quasi-identifiers of the largest difference between the two distribution "
+        "functions (Kolmogorov-Smirnov); of values that are present",
+        _ks,
+        high=1.0,
+        needs=(Need.NUMBERS,),
+    ),
+)

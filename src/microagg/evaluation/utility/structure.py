@@ -1,0 +1,101 @@
+"""Structure: how attributes go together, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.pairs import Pair
+from microagg.evaluation.utility.moments import correlations, moments_of, scaled
+from microagg.evaluation.utility.values import mean_of
+from microagg.schema.attribute import Kind
+
+__all__ = ["STRUCTURE", "rank_correlations"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_TOO_FEW = "needs two numeric or ordinal attributes that vary"
+
+
+def rank_correlations(X: FloatArray) -> FloatArray:
+    """Spearman's correlations of the upper triangle: of ranks among the records that have both; ties share a rank."""
+    from scipy.stats import rankdata
+
+    if not np.isnan(X).any():
+        return correlations((rankdata(X, axis=0) - (len(X) + 1) / 2) / len(X))
+    found = []
+    for i, j in zip(*np.triu_indices(X.shape[1], 1), strict=True):
+        both = X[:, [i, j]][~np.isnan(X[:, [i, j]]).any(axis=1)]
+        found.append(correlations(rankdata(both, axis=0) / max(len(both), 1))[0] if len(both) else np.nan)
+    return np.array(found)
+
+
+def _varying(context: Context) -> list[Pair]:
+    """All published numbers and ranks that vary in the original."""
+    return [one for one in context.published if one.joint.kind is not Kind.NOMINAL and not one.is_constant]
+
+
+def _scaled(context: Context) -> tuple[FloatArray, FloatArray]:
+    return context.once("scaled published numbers", lambda: scaled(_varying(context)))
+
+
+def _difference(correlate: Callable[[FloatArray], FloatArray]) -> Callable[[Context], Worth]:
+    def compute(context: Context) -> Worth:
+        names = [one.name for one in _varying(context)]
+        if len(names) < 2:
+            return Worth(None, _TOO_FEW)
+        before, after = (correlate(side) for side in _scaled(context))
+        apart = np.abs(np.nan_to_num(after) - before)
+        two = zip(*np.triu_indices(len(names), 1), strict=True)
+        return mean_of({f"{names[i]} x {names[j]}": float(d) for (i, j), d in zip(two, apart, strict=True)})
+
+    return compute
+
+
+def _eigenvalues(context: Context) -> Worth:
+    if len(_varying(context)) < 2:
+        return Worth(None, _TOO_FEW)
+    matrices = [moments_of(side).covariances for side in _scaled(context)]
+    if not all(np.isfinite(matrix).all() for matrix in matrices):
+        return Worth(None, "two attributes are never present together")
+    before, after = (np.linalg.eigvalsh(matrix)[::-1] for matrix in matrices)
+    details: dict[str, float | None] = {str(i + 1): float(d) for i, d in enumerate(np.abs(before - after))}
+    return mean_of(details)
+
+
+_OVER = "every two numeric or ordinal published attributes (quasi-identifiers and others with a kind)"
+
+STRUCTURE = (
+    Definition(
+        "correlation_difference",
+        "utility",
+        "structure",
+        "lower",
+        f"mean over {_OVER} of |r' - r|, r Pearson's correlation; r' is 0 where the release is constant, and "
+        "attributes constant in the original are left out",
+        _difference(correlations),
+        high=2.0,
+    ),
+    Definition(
+        "rank_correlation_difference",
+        "utility",
+        "structure",
+        "lower",
+        f"mean over {_OVER} of |r' - r|, r Spearman's rank correlation; otherwise as correlation_difference",
+        _difference(rank_correlations),
+        high=2.0,
+    ),
+    Definition(
+        "eigenvalue_difference",
+        "utility",
+        "structure",
+        "lower",
+        "mean absolute difference between the eigenvalues, largest first, of the two covariance matrices of numeric "
+        "and ordinal published attributes, both in standard deviations of the original",
+        _eigenvalues,
+    ),
+)

@@ -1,0 +1,104 @@
+"""Training: what a model learns from the release, against one that learns from the original records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.learning import Learning, check_target, learn
+from microagg.evaluation.measure import Measure
+from microagg.schema.attribute import Kind
+from microagg.schema.schema import Schema
+
+__all__ = ["TRAINING", "fitting", "learning_measures"]
+
+_SCORES = {
+    "accuracy": (
+        0.0,
+        "share of test records whose class is predicted right (by chance: guessing the largest training class)",
+    ),
+    "f_measure": (
+        0.0,
+        "F-measure of each class (harmonic mean of precision and recall), averaged over the test records' classes",
+    ),
+    "r_squared": (None, "share of the variance of test records that is predicted"),
+}
+_SIDES = {"released": "the release", "original": "the original records"}
+
+
+def _name(score: str, side: str) -> str:
+    return score if side == "released" else f"{score}_unprotected"
+
+
+def _learning(context: Context) -> Learning:
+    def compute() -> Learning:
+        options = context.options
+        tests, target, model = options["test"], options["target"], options["model"]
+        return Learning(
+            (learn(context.after, tests, context.schema, target, model=model),),
+            (learn(context.before, tests, context.schema, target, model=model),),
+        )
+
+    return context.once("learning", compute)
+
+
+def _score(score: str, side: str) -> Callable[[Context], Worth]:
+    def compute(context: Context) -> Worth:
+        (scores,) = getattr(_learning(context), side)
+        value = getattr(scores, score)
+        target = context.options["target"]
+        baseline = scores.accuracy_by_guessing if score == "accuracy" else None
+        note = "" if value is not None else f"target {target!r} is {context.schema[target].kind}"
+        return Worth(value, note, baseline=baseline)
+
+    return compute
+
+
+TRAINING = tuple(
+    Definition(
+        _name(score, side),
+        "utility",
+        "learning",
+        "higher",
+        f"{words}; the target ({{target}}) predicted from the quasi-identifiers by a model trained on {trained}, "
+        "tested on records that had no part in it",
+        _score(score, side),
+        low=low,
+        high=1.0,
+        needs=(Need.TARGET,),
+        default=False,
+    )
+    for score, (low, words) in _SCORES.items()
+    for side, trained in _SIDES.items()
+)
+
+
+def fitting(schema: Schema, target: str) -> list[Definition]:
+    """The measures that fit a target: of classes accuracy and F-measure, of numbers R squared."""
+    check_target(schema, target)
+    classes = schema[target].kind is Kind.NOMINAL
+    return [one for one in TRAINING if one.name.startswith("r_squared") is not classes]
+
+
+def learning_measures(learning: Learning, target: str, tested_on: str) -> list[Measure]:
+    """Scores over splits as measures: mean and spread, of the release and of the unprotected records."""
+    measures = []
+    for score, (low, words) in _SCORES.items():
+        if getattr(learning.released[0], score) is None:
+            continue
+        for side, trained in _SIDES.items():
+            values = learning.of(score, side)
+            measures.append(
+                Measure(
+                    _name(score, side),
+                    float(values.mean()),
+                    low,
+                    1.0,
+                    "higher",
+                    f"{words}; {target!r} predicted by a model trained on {trained}, tested on {tested_on}"
+                    + (f"; mean over {len(values)} splits" if len(values) > 1 else ""),
+                    spread=float(values.std(ddof=1)) if len(values) > 1 else None,
+                )
+            )
+    return measures

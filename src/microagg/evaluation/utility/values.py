@@ -1,0 +1,184 @@
+"""Values: how far each released value is from the original one of its record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.pairs import Pair
+from microagg.evaluation.utility.distortion import distortions
+from microagg.schema.attribute import Kind
+from microagg.tables.frames import columns_phrase
+
+__all__ = ["VALUES", "mean_of", "relative_errors"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_NAMED = 12  # at most so many in a note
+
+
+def mean_of(details: Mapping[str, float | None]) -> Worth:
+    """The mean over attributes (or whatever the details are of); the note names those it could not be had of."""
+    had = [value for value in details.values() if value is not None and math.isfinite(value)]
+    lacking = [name for name, value in details.items() if value is None or not math.isfinite(value)]
+    named = ", ".join(repr(name) for name in lacking[:_NAMED])
+    more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+    note = f"without {named}{more}: constant, or never present" if lacking else ""
+    return Worth(float(np.mean(had)) if had else None, note, details=details)
+
+
+def _both(one: Pair, rows: IntArray) -> tuple[FloatArray, FloatArray, int]:
+    """Original and released numbers where both are present, and how many values are left out."""
+    first, second = one.values[0][rows], one.values[1]
+    present = ~(np.isnan(first) | np.isnan(second))
+    return first[present], second[present], int((~present & ~(np.isnan(first) & np.isnan(second))).sum())
+
+
+def _squared_errors(context: Context) -> tuple[dict[str, float | None], str]:
+    def compute() -> tuple[dict[str, float | None], str]:
+        details: dict[str, float | None] = {}
+        left_out = 0
+        for one in context.numbers:
+            first, second, lost = _both(one, context.aligned_rows)
+            with np.errstate(over="ignore"):
+                details[one.name] = float(((first - second) ** 2).sum())
+            left_out += lost
+        return details, f"without {left_out} values that are missing on one side" if left_out else ""
+
+    return context.once("squared errors", compute)
+
+
+def _sse(context: Context) -> Worth:
+    details, note = _squared_errors(context)
+    return Worth(sum(value or 0.0 for value in details.values()), note, details=details)
+
+
+def _log2_sse(context: Context) -> Worth:
+    worth = _sse(context)
+    if worth.value == 0:
+        return Worth(None, "SSE is 0: no number was changed")
+    assert worth.value is not None
+    details = {name: math.log2(value) if value else None for name, value in worth.details.items()}
+    return Worth(math.log2(worth.value), worth.note, details=details)
+
+
+def _total(one: Pair, rows: IntArray) -> float:
+    """Squared distance of each original value to the mean of all, averaged over records.
+
+    Of categories this is half the mean squared distance between two of them: they are points whose squared distances
+    are 0 or 1, or semantic. A missing value is at distance 1 from every other.
+    """
+    values = one.values[0][rows]
+    present = values[~np.isnan(values)]
+    share = len(present) / len(values)
+    spread = 0.0
+    if one.joint.kind is not Kind.NOMINAL:
+        spread = float((present / one.scale[1]).var()) if len(present) else 0.0
+    elif len(present):
+        shares = np.bincount(present.astype(np.int64), minlength=len(one.joint.labels)) / len(present)
+        taxonomy = one.joint.attribute.taxonomy
+        between = (
+            1.0 - (shares**2).sum() if taxonomy is None else shares @ taxonomy.distances(one.joint.labels) @ shares
+        )
+        spread = float(between) / 2
+    return share * spread + share * (1.0 - share)
+
+
+def _sse_sst(context: Context) -> Worth:
+    errors = distortions(context)
+    totals = {one.name: _total(one, context.aligned_rows) for one in context.pairs}
+    details = {name: (error or 0.0) / totals[name] if totals[name] > 0 else None for name, error in errors.items()}
+    constant = [name for name, total in totals.items() if total == 0]
+    note = f"{columns_phrase(constant)} constant in the original" if constant else ""
+    total = sum(totals.values())
+    return Worth(sum(error or 0.0 for error in errors.values()) / total if total > 0 else None, note, details=details)
+
+
+def _il1s(context: Context) -> Worth:
+    details: dict[str, float | None] = {}
+    for one in context.numbers:
+        first, second, _ = _both(one, context.aligned_rows)
+        usable = len(first) and not one.is_constant
+        details[one.name] = float(np.abs((first - second) / one.scale[1]).mean()) / math.sqrt(2.0) if usable else None
+    return mean_of(details)
+
+
+def relative_errors(one: Pair, rows: IntArray) -> float:
+    """|x - x'| / max(|x|, domain / 100), averaged over the records that have both."""
+    first, second, _ = _both(one, rows)
+    if not len(first):
+        return math.nan
+    low, high = one.domain
+    least = np.maximum(np.abs(first), (high - low) / 100.0)
+    change = np.abs(first - second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where nothing can bound it (a constant 0), any change counts as a whole one.
+        errors = np.where(least > 0, change / least, change > 0)
+    return float(errors.mean())
+
+
+def _relative_error(context: Context) -> Worth:
+    errors = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
+    return mean_of({name: errors.get(name, far) for name, far in distortions(context).items()})
+
+
+def _semantic_distance(context: Context) -> Worth:
+    return mean_of({one.name: distortions(context)[one.name] for one in context.categories})
+
+
+def _define(
+    name: str,
+    formula: str,
+    compute: Callable[[Context], Worth],
+    *more: Need,
+    low: float | None = 0.0,
+    high: float | None = None,
+) -> Definition:
+    return Definition(name, "utility", "values", "lower", formula, compute, low, high, (*more, Need.ROWS))
+
+
+VALUES = (
+    _define(
+        "SSE",
+        "sum over records and numeric or ordinal quasi-identifiers of the squared difference between original and "
+        "released value, in the attributes' own units (ranks of ordinal ones)",
+        _sse,
+        Need.NUMBERS,
+    ),
+    _define("log2_SSE", "logarithm of SSE to base 2", _log2_sse, Need.NUMBERS, low=None),
+    _define(
+        "SSE_SST",
+        "sum of squared distances between original and released values over the sum of squared distances of the "
+        "original values to their mean; numbers in standard deviations of the original, categories at distance 0 or 1 "
+        "or their semantic distance, a value missing on one side only at distance 1",
+        _sse_sst,
+    ),
+    _define(
+        "IL1s",
+        "mean over records and numeric or ordinal quasi-identifiers of |x - x'| / (sqrt(2) s), s the standard "
+        "deviation (divisor n) of the original attribute",
+        _il1s,
+        Need.NUMBERS,
+    ),
+    _define(
+        "relative_error",
+        "mean over records and quasi-identifiers of |x - x'| / max(|x|, domain / 100); domain is the width of the "
+        "declared bounds or else the range of the original; categories: 0 or 1, or their semantic distance; where "
+        "the denominator is 0, 1 if changed",
+        _relative_error,
+    ),
+    _define(
+        "semantic_distance",
+        "mean over records and nominal quasi-identifiers of the distance between original and released category: "
+        "log2(1 + share of the two's ancestors that they do not share) with a taxonomy, 0 or 1 without",
+        _semantic_distance,
+        Need.CATEGORIES,
+        high=1.0,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Variation: how much the statistics that people compute first have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.evaluation.context import Context
+from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.utility.moments import Moments, moments_of, scaled
+from microagg.evaluation.utility.values import mean_of, relative_errors
+
+__all__ = ["VARIATION", "information_loss"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_FLOOR = 0.01  # of the statistic's own scale: near zero, a relative change means nothing
+
+
+def _moments(context: Context) -> tuple[Moments, Moments]:
+    """Of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
+
+    def compute() -> tuple[Moments, Moments]:
+        before, after = scaled(context.numbers)
+        return moments_of(before), moments_of(after)
+
+    return context.once("moments of quasi-identifiers", compute)
+
+
+def _means(context: Context) -> Worth:
+    _, after = _moments(context)
+    details: dict[str, float | None] = {}
+    for one, moved in zip(context.numbers, after.means, strict=True):
+        mean, deviation = one.scale
+        least = max(abs(mean), 0.0 if one.is_constant else _FLOOR * deviation)
+        change = abs(float(moved)) * deviation
+        details[one.name] = change / least if least > 0 else float(change > 0)
+    return mean_of(details)
+
+
+def _variances(context: Context) -> Worth:
+    before, after = _moments(context)
+    details: dict[str, float | None] = {}
+    for i, one in enumerate(context.numbers):
+        change = abs(after.variances[i] - before.variances[i])
+        details[one.name] = None if one.is_constant else float(change / before.variances[i])
+    return mean_of(details)
+
+
+def _over_pairs(context: Context, change: Callable[[Moments, Moments], FloatArray]) -> Worth:
+    """Details by the names of two attributes; pairs with a constant one in the original are left out."""
+    before, after = _moments(context)
+    changes = change(before, after)
+    names = [one.name for one in context.numbers]
+    varying = [i for i, one in enumerate(context.numbers) if not one.is_constant]
+    found = {(i, j): float(changes[i, j]) for a, i in enumerate(varying) for j in varying[a + 1 :]}
+    details: dict[str, float | None] = {f"{names[i]} x {names[j]}": value for (i, j), value in found.items()}
+    if not details:
+        return Worth(None, "needs two numeric or ordinal quasi-identifiers that vary")
+    return mean_of(details)
+
+
+def _covariance_changes(before: Moments, after: Moments) -> FloatArray:
+    # Both in standard deviations of the original, where the scale of a covariance is 1.
+    changes: FloatArray = np.abs(after.covariances - before.covariances)
+    return changes / np.maximum(np.abs(before.covariances), _FLOOR)
+
+
+def _correlation_changes(before: Moments, after: Moments) -> FloatArray:
+    changes: FloatArray = np.abs(np.nan_to_num(after.correlations) - before.correlations)
+    return changes
+
+
+def _covariances(context: Context) -> Worth:
+    return _over_pairs(context, _covariance_changes)
+
+
+def _correlations(context: Context) -> Worth:
+    return _over_pairs(context, _correlation_changes)
+
+
+def information_loss(context: Context) -> Worth:
+    """IL: the mean of the five variations that are defined; details name them."""
+    values: dict[str, float | None] = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
+    parts: dict[str, float | None] = {
+        "values": mean_of(values).value,
+        "means": _means(context).value,
+        "variances": _variances(context).value,
+        "covariances": _covariances(context).value,
+        "correlations": _correlations(context).value,
+    }
+    return mean_of(parts)
+
+
+def _define(
+    name: str,
+    formula: str,
+    compute: Callable[[Context], Worth],
+    *more: Need,
+    high: float | None = None,
+) -> Definition:
+    needs = (Need.NUMBERS, *more)
+    return Definition(name, "utility", "variation", "lower", formula, compute, high=high, needs=needs)
+
+
+_OVER = "numeric and ordinal quasi-identifiers"
+
+VARIATION = (
+    _define(
+        "variation_means",
+        f"mean over {_OVER} of |m' - m| / max(|m|, s / 100), m the mean and s the standard deviation of the original",
+        _means,
+    ),
+    _define(
+        "variation_variances",
+        f"mean over {_OVER} of |v' - v| / v, v the variance of the original; constant attributes are left out",
+        _variances,
+    ),
+    _define(
+        "variation_covariances",
+        f"mean over every two {_OVER} of |c' - c| / max(|c|, s t / 100), c the covariance and s, t the standard "
+        "deviations of the original; constant attributes are left out",
+        _covariances,
+    ),
+    _define(
+        "variation_correlations",
+        f"mean over every two {_OVER} of |r' - r|, r Pearson's correlation; r' is 0 where the release is constant, and "
+        "attributes constant in the original are left out",
+        _correlations,
+        high=2.0,
+    ),
+    _define(
+        "IL",
+        "mean of the relative error of numbers (denominator at least domain / 100), variation_means, "
+        "variation_variances, variation_covariances and variation_correlations",
+        information_loss,
+        Need.ROWS,
+    ),
+)

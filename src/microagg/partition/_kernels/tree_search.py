@@ -1,0 +1,247 @@
+"""Searching the wide kd-tree: the farthest from the centroid, the farthest from and the nearest to a record.
+
+Bounds, in the filter's float32 (its `relative` covers their rounding as it covers that of distances):
+
+near   no point of a box is closer to q than the box itself: sum of max(low - q, q - high, 0)^2.
+far    no point of a box is farther than its farthest corner: sum of max(q - low, high - q)^2.
+norm   |y - q|^2 = |y|^2 + |q|^2 - 2 q.y <= (largest |y|^2 in the box) + |q|^2 + sum of max(-2 q low, -2 q high).
+       Its terms cancel, so rounding is bounded by their magnitudes: |low|, |high| <= R in each attribute, the sum of
+       |2 q_j y_j| is then at most 2 R sqrt(d) |q| <= sqrt(d) (R^2 + |q|^2), and d + 4 roundings of at most
+       2^-24 (1 + sqrt(d)) (R^2 + |q|^2) are made up for by adding `relative` (1 + sqrt(d)) (R^2 + |q|^2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.partition._kernels.candidates import forget, offer_far, offer_near
+from microagg.partition._kernels.filter_space import block_distances, farthest_reach, place_query, slack_for
+from microagg.partition._kernels.jit import inner
+from microagg.partition._kernels.lanes import (
+    WIDTH,
+    add_product,
+    everywhere,
+    load,
+    lowest,
+    maximum,
+    minimum,
+    store,
+    subtract,
+    which_at_least,
+    which_at_most,
+)
+from microagg.partition._kernels.tree import Tree, leaf_with_largest_key, set_leaf_key
+from microagg.partition._kernels.walk import PATH, RADIUS, certain_distance, key_from, shrink_radius
+
+POINTS_SEEN, FAMILIES_SEEN, CELLS_FORMED = 0, 1, 2
+
+
+class Search(NamedTuple):
+    """Room that the searches work in."""
+
+    query: npt.NDArray[np.float64]
+    query32: npt.NDArray[np.float32]
+    totals: npt.NDArray[np.float32]
+    bounds: npt.NDArray[np.float32]  # the stack of nodes to visit: bound, number, level
+    nodes: npt.NDArray[np.int64]
+    levels: npt.NDArray[np.int64]
+    visited: npt.NDArray[np.int64]
+    visited_keys: npt.NDArray[np.float64]
+    changed: npt.NDArray[np.int64]
+    seen: npt.NDArray[np.int64]  # counts, by which the road is chosen
+
+
+def room_for_search(tree: Tree, dimension: int, k: int) -> Search:
+    stack = WIDTH * (len(tree.first_family) + 1)
+    n_leaves = len(tree.counts)
+    return Search(
+        query=np.empty(dimension),
+        query32=np.empty(dimension, dtype=np.float32),
+        totals=np.empty(max(tree.leaf_room, WIDTH), dtype=np.float32),
+        bounds=np.empty(stack, dtype=np.float32),
+        nodes=np.empty(stack, dtype=np.int64),
+        levels=np.empty(stack, dtype=np.int64),
+        visited=np.empty(n_leaves, dtype=np.int64),
+        visited_keys=np.empty(n_leaves),
+        changed=np.empty(k, dtype=np.int64),
+        seen=np.zeros(3, dtype=np.int64),
+    )
+
+
+@inner
+def leaf_distances(tree, leaf, query32, totals):
+    n_lanes = (tree.counts[leaf] + WIDTH - 1) // WIDTH
+    start = leaf * (query32.shape[0] + 1) * tree.leaf_room
+    return block_distances(tree.points, start, tree.leaf_room, n_lanes, query32, totals)
+
+
+@inner
+def farthest_from_centroid(rows, tree, space, walk, search):
+    """Look at leaves from the largest key down, until what is left cannot reach the best distance found."""
+    query32, totals = search.query32, search.totals
+    centroid_norm = place_query(walk.centroid, space, query32)
+    slack = slack_for(max(walk.numbers[RADIUS], centroid_norm), space)
+    farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
+    certain = -np.inf
+    n_visited = 0
+    last_slots = tree.first_family[-1] * WIDTH
+    while True:
+        leaf = leaf_with_largest_key(tree)
+        key = tree.keys[last_slots + leaf]
+        if key == -np.inf or key + walk.numbers[PATH] < certain:
+            break
+        fresh = -np.inf  # what an empty leaf keeps
+        if tree.counts[leaf] > 0:
+            search.seen[POINTS_SEEN] += tree.counts[leaf]
+            _, high = leaf_distances(tree, leaf, query32, totals)
+            fresh = key_from(farthest_reach(high, space, slack), walk)
+            if high >= limit:
+                start = leaf * tree.leaf_room
+                count = tree.counts[leaf]
+                farthest, distance, limit = offer_far(
+                    totals, count, tree.row_at, start, rows, walk.centroid, farthest, distance, limit, space, slack
+                )
+                certain = certain_distance(distance, space)
+        if fresh + walk.numbers[PATH] >= certain:  # it would come up again: put aside until the search is over
+            search.visited[n_visited], search.visited_keys[n_visited] = leaf, fresh
+            n_visited += 1
+            fresh = -np.inf
+        set_leaf_key(tree, leaf, fresh)
+    for i in range(n_visited):
+        set_leaf_key(tree, search.visited[i], search.visited_keys[i])
+    shrink_radius(walk, distance, centroid_norm, space)
+    return farthest
+
+
+@inner
+def near_bounds(tree, family, query32, bounds, limit):
+    """Lower bounds on the squared distances to sixteen boxes; returns which are within ``limit``."""
+    zero = everywhere(np.float32(0.0))
+    total = zero
+    dimension = query32.shape[0]
+    for j in range(dimension):
+        place = (family * dimension + j) * WIDTH
+        centre = everywhere(query32[j])
+        gap = maximum(subtract(load(tree.lows, place), centre), subtract(centre, load(tree.highs, place)))
+        gap = maximum(gap, zero)
+        total = add_product(total, gap, gap)
+    store(bounds, 0, total)
+    return which_at_most(total, limit)
+
+
+@inner
+def far_bounds(tree, family, query32, constant, bounds, limit):
+    """Upper bounds on the squared distances to points of sixteen boxes; returns which reach ``limit``.
+
+    ``constant`` is |q|^2 with the slack of the norm bound. An empty box gets 0.
+    """
+    zero = everywhere(np.float32(0.0))
+    corner = zero
+    norm = everywhere(constant)
+    dimension = query32.shape[0]
+    for j in range(dimension):
+        place = (family * dimension + j) * WIDTH
+        centre = everywhere(query32[j])
+        twice = everywhere(np.float32(-2.0) * query32[j])
+        low, high = load(tree.lows, place), load(tree.highs, place)
+        gap = maximum(maximum(subtract(centre, low), subtract(high, centre)), zero)
+        corner = add_product(corner, gap, gap)
+        norm = maximum(add_product(norm, twice, low), add_product(norm, twice, high))
+    norm = add_product(norm, load(tree.norms, family * WIDTH), everywhere(np.float32(1.0)))
+    bound = minimum(corner, norm)
+    store(bounds, 0, bound)
+    return which_at_least(bound, limit)
+
+
+@inner
+def root_family(tree):
+    """Which of the sixteen places of the first family are nodes; in all other families all are."""
+    n_nodes = tree.counts.shape[0] >> (4 * (tree.first_family.shape[0] - 1))
+    return (1 << n_nodes) - 1
+
+
+@inner
+def push_family(search, height, mask, family_bounds, sign, first_node, level):
+    """Push the nodes of a mask so that the most promising one comes off first; returns the new height."""
+    base = height
+    while mask != 0:
+        sibling = lowest(mask)
+        mask &= mask - 1
+        promise = sign * family_bounds[sibling]
+        place = height
+        while place > base and search.bounds[place - 1] > promise:
+            search.bounds[place] = search.bounds[place - 1]
+            search.nodes[place] = search.nodes[place - 1]
+            search.levels[place] = search.levels[place - 1]
+            place -= 1
+        search.bounds[place], search.nodes[place], search.levels[place] = promise, first_node + sibling, level
+        height += 1
+    return height
+
+
+@inner
+def farthest_from_query(rows, tree, space, walk, search):
+    """The row farthest from the query; boxes that may hold the farthest points first."""
+    query32, totals = search.query32, search.totals
+    radius, dimension = walk.numbers[RADIUS], query32.shape[0]
+    slack = slack_for(radius, space)
+    norm = 0.0
+    for j in range(dimension):
+        norm += np.float64(query32[j]) * np.float64(query32[j])
+    constant = np.float32(norm + space.relative * (1.0 + np.sqrt(dimension)) * (norm + radius * radius))
+    last = tree.first_family.shape[0] - 1
+    farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
+    mask = root_family(tree) & far_bounds(tree, 0, query32, constant, totals, limit)
+    height = push_family(search, 0, mask, totals, np.float32(1.0), 0, 0)
+    search.seen[FAMILIES_SEEN] += 1
+    while height > 0:
+        height -= 1
+        if search.bounds[height] < limit:
+            continue
+        node, level = search.nodes[height], search.levels[height]
+        if level < last:
+            family = tree.first_family[level + 1] + node
+            mask = far_bounds(tree, family, query32, constant, totals, limit)
+            height = push_family(search, height, mask, totals, np.float32(1.0), node * WIDTH, level + 1)
+            search.seen[FAMILIES_SEEN] += 1
+        elif tree.counts[node] > 0:
+            count, start = tree.counts[node], node * tree.leaf_room
+            search.seen[POINTS_SEEN] += count
+            _, high = leaf_distances(tree, node, query32, totals)
+            if high >= limit:
+                farthest, distance, limit = offer_far(
+                    totals, count, tree.row_at, start, rows, search.query, farthest, distance, limit, space, slack
+                )
+    return farthest
+
+
+@inner
+def nearest_to_query(rows, tree, space, walk, search, nearest):
+    """The nearest records into ``nearest``; the closest boxes first."""
+    query32, totals = search.query32, search.totals
+    slack = slack_for(walk.numbers[RADIUS], space)
+    last = tree.first_family.shape[0] - 1
+    forget(nearest)
+    limit = np.float32(np.inf)
+    mask = root_family(tree) & near_bounds(tree, 0, query32, totals, limit)
+    height = push_family(search, 0, mask, totals, np.float32(-1.0), 0, 0)
+    search.seen[FAMILIES_SEEN] += 1
+    while height > 0:
+        height -= 1
+        if -search.bounds[height] > limit:
+            continue
+        node, level = search.nodes[height], search.levels[height]
+        if level < last:
+            family = tree.first_family[level + 1] + node
+            mask = near_bounds(tree, family, query32, totals, limit)
+            height = push_family(search, height, mask, totals, np.float32(-1.0), node * WIDTH, level + 1)
+            search.seen[FAMILIES_SEEN] += 1
+        elif tree.counts[node] > 0:
+            count, start = tree.counts[node], node * tree.leaf_room
+            search.seen[POINTS_SEEN] += count
+            low, _ = leaf_distances(tree, node, query32, totals)
+            if low <= limit:
+                limit = offer_near(totals, count, tree.row_at, start, rows, search.query, nearest, limit, space, slack)

@@ -1,0 +1,235 @@
+"""A privacy budget: divided, spent and recorded, and never overspent."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from microagg.errors import GuaranteeError, ParameterError, RecipeError
+
+__all__ = ["LARGEST_EPSILON", "Budget", "Expense", "check_epsilon", "check_weights", "float_above", "float_below"]
+
+LARGEST_EPSILON = 1e6
+_SUMS_TO_ONE = 1e-9
+
+
+@dataclass(frozen=True)
+class Expense:
+    """What one mechanism spent.
+
+    Attributes
+    ----------
+    mechanism : str
+    on : str
+        What was noised: an attribute, or attributes and a statistic.
+    epsilon : float
+    sensitivity, scale : float
+        How far one replaced record can move what was noised, and the scale of the noise, in the unit of `on`.
+    draws : int
+        Independent draws of noise.
+    """
+
+    mechanism: str
+    on: str
+    epsilon: float
+    sensitivity: float
+    scale: float
+    draws: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.mechanism} on {self.on}: epsilon {self.epsilon:.6g}, sensitivity {self.sensitivity:.6g}, scale "
+            f"{self.scale:.6g}, {self.draws} draws"
+        )
+
+
+class Budget:
+    """An epsilon that can be spent once.
+
+    Amounts are kept as exact fractions: shares of a third add up to the whole and not to a little more. What a
+    mechanism gets to see is a float that is never above its share.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and at most 1e6.
+
+    Notes
+    -----
+    *Sequential composition*: mechanisms on the same records cost the sum of their epsilons, so :meth:`divide` gives
+    shares that add up to what is divided. *Parallel composition*: mechanisms on disjoint groups of records cost what
+    one record can be part of. Where each record's group is fixed whatever its values are, that is the largest of the
+    epsilons (``touches=1``). Where the group depends on the record's values, a *replaced* record leaves one group and
+    enters another, and the cost is the sum of the two largest (``touches=2``): the difference between replacing a
+    record and removing one. :meth:`parallel` gives each group what is left divided by `touches`.
+
+    References
+    ----------
+    .. [1] McSherry, F. (2009). Privacy integrated queries. SIGMOD, 19-30. doi:10.1145/1559845.1559850
+
+    Examples
+    --------
+    >>> budget = Budget(1.0)
+    >>> shares = budget.divide({"age": 0.75, "income": 0.25})
+    >>> _ = shares["age"].spend("laplace", on="age")
+    >>> [(one.on, one.epsilon) for one in budget.ledger], float(budget.spent)
+    ([('age', 0.75)], 0.75)
+    """
+
+    def __init__(self, epsilon: float | Fraction) -> None:
+        self._total = epsilon if isinstance(epsilon, Fraction) else Fraction(check_epsilon(epsilon))
+        self._own = Fraction(0)
+        self._expenses: list[Expense | list[Budget]] = []
+        self._groups: list[tuple[list[Budget], int]] = []
+
+    @property
+    def epsilon(self) -> float:
+        """The whole of it, as a float that is not above it."""
+        return float_below(self._total)
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent so far, by the rules of composition."""
+        of_groups = (
+            sum(sorted((part.spent for part in parts), reverse=True)[: touches or None], Fraction(0))
+            for parts, touches in self._groups
+        )
+        return self._own + sum(of_groups, Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is neither spent nor given to shares."""
+        given = sum(
+            (
+                sum((part._total for part in parts), Fraction(0)) if not touches else parts[0]._total * touches
+                for parts, touches in self._groups
+            ),
+            Fraction(0),
+        )
+        return self._total - self._own - given
+
+    @property
+    def ledger(self) -> tuple[Expense, ...]:
+        """Every expense, in the order the shares were made."""
+        found: list[Expense] = []
+        for entry in self._expenses:
+            if isinstance(entry, Expense):
+                found.append(entry)
+            else:
+                found += [expense for part in entry for expense in part.ledger]
+        return tuple(found)
+
+    def spend(
+        self,
+        mechanism: str,
+        *,
+        on: str,
+        epsilon: float | None = None,
+        sensitivity: float = math.nan,
+        scale: float = math.nan,
+        draws: int = 1,
+    ) -> float:
+        """Spend `epsilon` (by default all that is left) and return it.
+
+        Raises
+        ------
+        GuaranteeError
+            If less is left. Nothing is recorded then.
+        """
+        amount = float_below(self.remaining) if epsilon is None else check_epsilon(epsilon)
+        if amount <= 0 or Fraction(amount) > self.remaining:
+            raise GuaranteeError(
+                f"{mechanism} on {on} would spend epsilon = {amount:.6g}, but only {float(self.remaining):.6g} of "
+                f"{float(self._total):.6g} is left. Nothing was written"
+            )
+        self._own += Fraction(amount)
+        self._expenses.append(Expense(mechanism, on, amount, float(sensitivity), float(scale), draws))
+        return amount
+
+    def divide(self, among: Iterable[str] | Mapping[str, float]) -> dict[str, Budget]:
+        """Divide what is left into shares by name: evenly, or by weights that sum to 1."""
+        if isinstance(among, Mapping):
+            check_weights(among)
+            weights = {name: Fraction(weight) for name, weight in among.items()}
+        else:
+            weights = dict.fromkeys(among, Fraction(1))
+        whole, left = sum(weights.values()), self._something_left("divide")
+        shares = {name: Budget(left * weight / whole) for name, weight in weights.items()}
+        self._give(list(shares.values()), 0)
+        return shares
+
+    def parallel(self, groups: Iterable[str], *, touches: int = 1) -> dict[str, Budget]:
+        """Give each of several disjoint groups of records a budget of its own; see the notes on `touches`."""
+        if touches not in (1, 2):
+            raise ParameterError("touches must be 1 (groups do not depend on the records) or 2 (they do)")
+        left = self._something_left("divide")
+        parts = {name: Budget(left / touches) for name in groups}
+        self._give(list(parts.values()), touches)
+        return parts
+
+    def _give(self, parts: list[Budget], touches: int) -> None:
+        if not parts:
+            raise ParameterError("a budget is divided among at least one")
+        self._groups.append((parts, touches))
+        self._expenses.append(parts)
+
+    def _something_left(self, what: str) -> Fraction:
+        left = self.remaining
+        if left <= 0:
+            raise GuaranteeError(f"nothing is left of epsilon = {float(self._total):.6g} to {what}")
+        return left
+
+    def as_dict(self) -> dict[str, Any]:
+        """The budget and what was spent of it, for statements."""
+        return {
+            "epsilon": self.epsilon,
+            "spent": float_above(self.spent),
+            "expenses": [expense.as_dict() for expense in self.ledger],
+        }
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """An epsilon that can be promised: a finite number above 0, and at most 1e6.
+
+    Examples
+    --------
+    >>> check_epsilon(0)
+    Traceback (most recent call last):
+        ...
+    microagg.errors.ParameterError: epsilon must be a finite number above 0 and at most 1e+06. Got 0 instead.
+    """
+    is_number = isinstance(epsilon, numbers.Real) and not isinstance(epsilon, bool)
+    if not is_number or not 0 < float(epsilon) <= LARGEST_EPSILON:
+        raise ParameterError(
+            f"epsilon must be a finite number above 0 and at most {LARGEST_EPSILON:g}. Got {epsilon!r} instead."
+        )
+    return float(epsilon)
+
+
+def check_weights(weights: Mapping[str, float]) -> None:
+    """Refuse weights of a budget that are not above 0 or do not sum to 1."""
+    bad = [name for name, weight in weights.items() if not (math.isfinite(weight) and weight > 0)]
+    if bad:
+        raise RecipeError(f"budget weights must be above 0: look at {', '.join(repr(name) for name in bad)}")
+    total = math.fsum(weights.values())
+    if abs(total - 1.0) > _SUMS_TO_ONE:
+        raise RecipeError(f"budget weights must sum to 1; these sum to {total:.9g}")
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest float that is not above `exact`."""
+    near = float(exact)
+    return near if Fraction(near) <= exact else math.nextafter(near, -math.inf)
+
+
+def float_above(exact: Fraction) -> float:
+    """The smallest float that is not below `exact`."""
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)

@@ -1,0 +1,114 @@
+"""Differentially private methods: what each must know how to do, and the one way they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from microagg._validation import Constraint
+from microagg.errors import GuaranteeError
+from microagg.privacy.budget import Budget
+from microagg.privacy.guarantee import Guarantee
+from microagg.privacy.mechanism import Noise
+from microagg.releases.catalogue import method_named
+from microagg.releases.privacy_choice import BoundsSource
+from microagg.releases.protected import Protected
+from microagg.releases.public_scale import PublicColumn, put_on_public_scale
+from microagg.releases.verify import Finding
+from microagg.schema.attribute import Kind
+from microagg.tables.frames import Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from microagg.releases.recipe import Recipe
+
+__all__ = ["PrivateMethod", "bounds_read_from_data", "form_of", "option_of", "protect", "told_budget"]
+
+
+class PrivateMethod(Protocol):
+    """A differentially private method of the catalogue; `Method.private_path` names a class with these.
+
+    Attributes
+    ----------
+    forms : tuple of str
+        What ``[privacy] form`` may be; the first is the default and promises most.
+    options : dict of name to Constraint
+        Further keys of ``[privacy]``.
+    defaults : dict
+        Their values where a recipe leaves them out.
+    linked_forms : tuple of str
+        Forms in which a row is still a record, so that other attributes may stand beside it.
+    uses_space : bool
+        Whether ``[space]`` and the weights of attributes mean anything to it.
+    """
+
+    forms: ClassVar[tuple[str, ...]]
+    options: ClassVar[Mapping[str, Constraint]]
+    defaults: ClassVar[Mapping[str, Any]]
+    linked_forms: ClassVar[tuple[str, ...]]
+    uses_space: ClassVar[bool]
+
+    @classmethod
+    def guarantee(cls, recipe: Recipe) -> Guarantee:
+        """What is promised, from the recipe alone: a check can then compare it with a statement."""
+        ...
+
+    @classmethod
+    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+        """Spend the budget on the columns. Control flow and sensitivities may depend on public facts only."""
+        ...
+
+    @classmethod
+    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+        """What can be seen on a table as it is written."""
+        ...
+
+
+def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
+    """Measure the protected attributes on public scales and let the recipe's method spend its budget on them."""
+    assert recipe.privacy is not None
+    names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
+    from_data = bounds_read_from_data(recipe)
+    columns = [
+        put_on_public_scale(
+            frame.column(name), recipe.attributes[name], clamp=recipe.privacy.clamp, bounds_from_data=name in from_data
+        )
+        for name in names
+    ]
+    budget = Budget(recipe.privacy.epsilon)
+    protected: Protected = method_named(recipe.method).private.protect(columns, recipe, noise, budget)
+    if protected.budget is not budget or budget.spent > budget.epsilon:  # pragma: no cover - a method that cheats
+        raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
+    return protected
+
+
+def form_of(recipe: Recipe) -> str:
+    """The form of release that the recipe chooses."""
+    assert recipe.privacy is not None
+    return recipe.privacy.form or str(method_named(recipe.method).private.forms[0])
+
+
+def option_of(recipe: Recipe, name: str) -> Any:
+    """One of the method's own keys of ``[privacy]``, or its default."""
+    assert recipe.privacy is not None
+    return recipe.privacy.options.get(name, method_named(recipe.method).private.defaults[name])
+
+
+def bounds_read_from_data(recipe: Recipe) -> tuple[str, ...]:
+    """Attributes whose bounds the recipe lets the data decide."""
+    if recipe.privacy is None or recipe.privacy.bounds is not BoundsSource.FROM_DATA:
+        return ()
+    return tuple(
+        name
+        for name in recipe.schema.quasi_identifiers
+        if recipe.attributes[name].kind is Kind.NUMERIC and recipe.attributes[name].bounds is None
+    )
+
+
+def told_budget(budget: Budget, recipe: Recipe) -> dict[str, Any]:
+    """The budget as the statement tells it; scales that came from bounds read from the data would tell those."""
+    told = budget.as_dict()
+    if bounds_read_from_data(recipe):
+        told["expenses"] = [{**one, "sensitivity": None, "scale": None} for one in told["expenses"]]
+    return told

@@ -1,0 +1,72 @@
+"""What a method made of the protected attributes, before it is put together into a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.privacy.budget import Budget
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Block", "Protected"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Attributes that were put into cells together, and each record's cell (-1 if it was left out)."""
+
+    attributes: tuple[str, ...]
+    labels: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Block(attributes={self.attributes!r})"
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.labels.max()) + 1
+
+    def facts(self) -> dict[str, Any]:
+        """Sizes of the cells, for the manifest."""
+        sizes = np.bincount(self.labels)
+        return {
+            "attributes": list(self.attributes),
+            "n_cells": self.n_cells,
+            "smallest_cell": int(sizes.min()),
+            "largest_cell": int(sizes.max()),
+        }
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What partition, aggregation and noise made of the quasi-identifiers.
+
+    Attributes
+    ----------
+    arrays : dict of name to Arrow array
+        The columns as they will be published.
+    blocks : tuple of Block
+    information_loss : float or None
+        None where telling it would tell more than the method promises to hide.
+    remarks : tuple of str
+        For the statement.
+    stages : dict
+        What the manifest says of the stages, by stage.
+    budget : Budget or None
+        Of a differentially private method, spent.
+    linked : bool
+        False if a row is no record: values of different attributes in one row have nothing to do with each other.
+    """
+
+    arrays: Mapping[str, pa.Array]
+    blocks: tuple[Block, ...]
+    information_loss: float | None
+    remarks: tuple[str, ...]
+    stages: Mapping[str, Mapping[str, Any]]
+    budget: Budget | None = None
+    linked: bool = True

@@ -1,0 +1,25 @@
+"""Every example runs as its first lines say, and says something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+def test_there_are_examples():
+    assert 5 <= len(EXAMPLES) <= 8
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_the_example_runs(script, tmp_path):
+    assert f"Run: python examples/{script.name}" in script.read_text(encoding="utf-8")
+    environment = {**os.environ, "PYTHONWARNINGS": "error::DeprecationWarning:__main__"}
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
