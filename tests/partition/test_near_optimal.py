@@ -13,6 +13,9 @@ from declarations import numeric
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
+from microagg.partition._kernels import cells as cell_kernels
+from microagg.partition._kernels import descent
+from microagg.partition._kernels import pool as pool_kernels
 from microagg.partition._kernels import pools as kernels
 from microagg.partition._kernels.chance import chance_from, draw_below, draw_share, draw_word, shuffle
 from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
@@ -20,9 +23,10 @@ from microagg.partition._kernels.split import split_records
 from microagg.partition._kernels.stars import DONE, price_cells
 from microagg.partition.base import within_cell_sse
 from microagg.partition.certificate import certify
+from microagg.partition.efforts import EFFORTS, Effort
 from microagg.partition.recombine import recombined
 from microagg.partition.refine import improved
-from microagg.partition.search import EFFORTS, Effort, Halt, near_records
+from microagg.partition.search import Halt, near_records
 from microagg.partition.starts import cells_below_2k, split_cells
 
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
@@ -119,12 +123,12 @@ def test_near_records_are_the_nearest_and_nearly_so_when_records_are_many():
 
 def pool_of(X: np.ndarray, labels: np.ndarray, k: int):
     """All cells of a small partition in one pool, summed up."""
-    cells = kernels.cells_of(labels.copy(), k)
+    cells = cell_kernels.cells_of(labels.copy(), k)
     n_cells = int(labels.max()) + 1
-    pool = kernels.room_for_pools(n_cells, k, X.shape[1])
+    pool = pool_kernels.room_for_pools(n_cells, k, X.shape[1])
     pool.cell[:n_cells] = np.arange(n_cells)
-    count = kernels.gather(X, cells, pool, n_cells)
-    kernels.sum_up(pool, count, n_cells)
+    count = pool_kernels.gather(X, cells, pool, n_cells)
+    pool_kernels.sum_up(pool, count, n_cells)
     return pool, count, n_cells
 
 
@@ -134,25 +138,25 @@ def test_moves_and_swaps_change_the_sse_by_what_was_foreseen():
     labels = np.random.default_rng(1).permutation(np.repeat([0, 1, 2, 3], [5, 4, 4, 4]))
     for x in range(17):
         pool, count, n_cells = pool_of(X, labels, k)
-        before = kernels.pool_sse(pool, n_cells)
+        before = pool_kernels.pool_sse(pool, n_cells)
         assert before == pytest.approx(sse(X, labels))
-        target, change = kernels.best_move(x, n_cells, k, pool.label, pool.size, pool.to_cell, pool.own, pool.pair_sum)
-        kernels.move(
+        target, change = descent.best_move(x, n_cells, k, pool.label, pool.size, pool.to_cell, pool.own, pool.pair_sum)
+        descent.move(
             *(x, target, count, pool.label, pool.size, pool.per_record, pool.weight),
             *(pool.distance, pool.to_cell, pool.own, pool.pair_sum),
         )
-        moved = kernels.pool_sse(pool, n_cells)
+        moved = pool_kernels.pool_sse(pool, n_cells)
         assert moved - before == pytest.approx(change)
-        kernels.weigh_cells(x, n_cells, pool.label, pool.per_record, pool.to_cell, pool.mean_to_cell)
-        partner, change = kernels.best_swap(
+        descent.weigh_cells(x, n_cells, pool.label, pool.per_record, pool.to_cell, pool.mean_to_cell)
+        partner, change = descent.best_swap(
             *(x, count, pool.label, pool.weight, pool.distance, pool.to_cell),
             *(pool.own, pool.mean_to_cell, pool.change),
         )
-        kernels.swap(
+        descent.swap(
             *(x, partner, count, pool.label, pool.per_record, pool.weight),
             *(pool.distance, pool.to_cell, pool.own, pool.pair_sum),
         )
-        swapped = kernels.pool_sse(pool, n_cells)
+        swapped = pool_kernels.pool_sse(pool, n_cells)
         assert swapped - moved == pytest.approx(change)
         now = np.empty(17, dtype=np.int64)
         now[pool.record[:count]] = pool.label[:count]
@@ -164,13 +168,13 @@ def test_moves_and_swaps_change_the_sse_by_what_was_foreseen():
 def test_the_sse_kept_while_searching_is_that_of_the_labels(k):
     X = normal(60, 3) + 1000.0
     chance = chance_from([k, 1, 2, 3])
-    cells = kernels.cells_of(MDAV(k=k).fit(X).labels_.copy(), k)
-    pool = kernels.room_for_pools(6, k, 3)
+    cells = cell_kernels.cells_of(MDAV(k=k).fit(X).labels_.copy(), k)
+    pool = pool_kernels.room_for_pools(6, k, 3)
     near = near_records(X, k)
     distances = np.empty(60)
-    start = kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
-    gain = kernels.sweep(X, near, cells, pool, k, kernels.one_of_each_cell(cells, chance), 6, chance)
-    swept = kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
+    start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
+    gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance)
+    swept = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
     assert swept == pytest.approx(start - gain, rel=1e-9)
     kernels.anneal(X, near, cells, pool, k, 60, 3, 5, 0.1, np.cumsum(distances), chance)
     for cell in np.flatnonzero(cells.size > 0):
@@ -344,6 +348,22 @@ def test_cells_of_several_partitions_are_recombined():
     assert sse(X, together) == pytest.approx(4 * 0.005)
 
 
+def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
+    X = normal(80, 3)
+    start = MDAV(k=3).fit(X).labels_
+    several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
+    refined = improved(X, start, 3, several, 0, Halt())
+    assert len(refined.runs) > 1
+    for run in refined.runs:
+        assert len(run.met) > 10
+        for labels in run.met:
+            sizes = np.bincount(labels)
+            assert sizes[sizes > 0].min() >= 3
+            assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
+    assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
+    assert not improved(X, start, 3, BRIEF, 0, Halt()).runs[0].met
+
+
 # --- the certificate -------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +393,16 @@ def test_the_certificate_is_never_above_the_optimum_and_close_to_it(n_records, k
         least = least_sse(X, k)
         assert fitted.certificate_.finished
         assert 0.7 * least <= fitted.lower_bound_ <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("nodes", [1, 20, 300])
+@pytest.mark.parametrize("seconds", [0.02, 0.3])
+def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seconds):
+    monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
+    for seed in range(3):
+        X = normal(12, 2, seed)
+        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, seconds)
+        assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
 def test_the_certificate_says_what_was_proved():

@@ -28,7 +28,9 @@ IntArray = npt.NDArray[np.int64]
 
 _GAP = 1e-5  # the bound is done when it is this close to the relaxation, relatively
 _TOLERANCE = 1e-10  # relative to the mean SSE of a cell; a reduced cost above minus this counts as none
-_NODES = 50_000_000  # of the search for cells around the records of one portion
+_NODES = 5_000_000  # of the search for cells around the records of one portion
+_SMOOTHING = 0.6  # share of the earlier prices in those at which cells are looked for
+_LOWERED = 0.97
 _EXACT_FROM = 0.6  # share of the time after which rounds are exact, so that some bound is proved
 _CANDIDATES = 2_000  # per star, in exact rounds
 _KEPT = 4  # new cells around each record and round
@@ -107,6 +109,7 @@ class _ColumnGeneration:
         self.bound: float | None = None
         self.tolerance = _TOLERANCE * float(self.costs.mean())
         self.centre = self._shares_of_records()
+        self.smoothed = self.centre
         self.width = 0.5 * self.centre + 0.1 * self.centre.mean()
         self.most = 1.0  # how much of a record may be traded at the borders of the box
 
@@ -122,7 +125,7 @@ class _ColumnGeneration:
 
     def run(self) -> tuple[float | None, bool]:
         """The bound, or None, and whether it is the best there is."""
-        tried = (2 * self.k + 4, 4 * self.k + 4)  # candidates per star, in quick rounds before the exact ones
+        tried = (self.k + 5, 2 * self.k + 6)  # candidates per star, in quick rounds before the exact ones
         stage, last = 0, np.inf
         while self._seconds_left() > 0:
             solved = self._solve()
@@ -135,8 +138,7 @@ class _ColumnGeneration:
             if self._share() > _EXACT_FROM:
                 stage = len(tried)
             exact = stage == len(tried)
-            found = self._look(prices, None if exact else tried[stage])
-            self._add(found, prices)
+            found = self._look_around(prices, None if exact else tried[stage])
             settled = len(found) <= len(self.X) // 10 or last - value <= _GAP * value
             last = value
             if settled:
@@ -150,6 +152,24 @@ class _ColumnGeneration:
                     return self.bound, self.bound is not None
             report(f"bounding the loss: at least {self.percent * (self.bound or 0.0):.3f} %", self._share())
         return self.bound, False
+
+    def _look_around(self, prices: FloatArray, tried: int | None) -> list[tuple[int, ...]]:
+        """Look for cells at the smoothed prices first; at the latest ones only if the smoothed ones give few.
+
+        Where many prices are equally good, the latest ones are at a far corner of them, and another one each time: the
+        cells found there say little. A running mean stays in the middle.
+        """
+        self.smoothed = _SMOOTHING * self.smoothed + (1.0 - _SMOOTHING) * prices
+        found = self._look(self.smoothed, tried)
+        self._add(found, self.smoothed)
+        if len(found) <= len(self.X) // 100:
+            more = self._look(prices, tried)
+            self._add(more, prices)
+            found = found + more
+        if tried is None and self.bound is None:
+            # Some bound is better than none: at lower prices fewer cells earn anything, and all are soon looked at.
+            self._look(_LOWERED * self.smoothed, None)
+        return found
 
     def _at_border(self, prices: FloatArray) -> npt.NDArray[np.bool_]:
         border: npt.NDArray[np.bool_] = np.abs(prices - self.centre) >= self.width * (1 - 1e-6)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
 from microagg.partition.certificate import Certificate, certify
+from microagg.partition.efforts import EFFORTS
 from microagg.partition.mdav import MDAV
 from microagg.partition.refine import SEARCH_PARAMETERS, EffortName, improved
-from microagg.partition.search import EFFORTS, Halt
+from microagg.partition.search import Halt
 from microagg.partition.starts import MDAV_UP_TO, split_cells
 
 __all__ = ["NearOptimal"]

@@ -13,8 +13,9 @@ from microagg._progress import report
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order
+from microagg.partition.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.recombine import recombined
-from microagg.partition.search import EFFORTS, Effort, Found, Halt, Pools, chance_states, number_of_runs, searched
+from microagg.partition.search import Found, Halt, Pools, chance_states, searched
 from microagg.partition.starts import cells_below_2k
 
 __all__ = ["SEARCH_PARAMETERS", "EffortName", "Refined", "improved", "refine"]
@@ -113,7 +114,8 @@ def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_stat
 
 def _recombine(X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt) -> Found:
     """Put the best partition together from the runs' cells and polish it, where that gains anything."""
-    together = recombined(X, [run.labels for run in runs], halt.seconds_left)
+    met = [labels for run in runs[1:] for labels in run.met]
+    together = recombined(X, [run.labels for run in runs], met, halt.seconds_left)
     if together is None:
         return runs[0]
     polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)

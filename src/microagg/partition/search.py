@@ -15,89 +15,21 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._threads import cores
+from microagg.partition.efforts import Effort, annealing_steps
 
-__all__ = [
-    "EFFORTS",
-    "Effort",
-    "Found",
-    "Halt",
-    "Pools",
-    "annealing_steps",
-    "chance_states",
-    "number_of_runs",
-    "searched",
-]
+__all__ = ["Found", "Halt", "Pools", "chance_states", "searched"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _ALL_PAIRS_UP_TO = 6_000  # records; above, near records come from several overlapping splits
 _SPLITS = 4
-_RECOMBINED_UP_TO = 10_000  # records; above, set partitioning takes too long
 _SWEPT_CELLS = 6  # cells in the pool of a sweep
 _LARGEST_POOL = 6_000  # records; where two cells may hold more, nothing is searched
 _ENOUGH_GAIN = 1e-3  # a sweep that gains less, relative to the SSE, is the last
+_MET_FROM = 0.5  # share of the steps after which the partitions met are kept, where runs are recombined
 _COLD_FROM = 0.9  # share of the steps after which only gains are accepted
 _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long to search.
-
-    Attributes
-    ----------
-    sweeps : int
-        At most this many sweeps.
-    steps : float
-        Annealing steps per record, for k = 3 and up to 1,000 records (see `annealing_steps`).
-    shrink : float
-        How fast the steps per record fall with the number of records above 1,000; with 1, the steps stay the same.
-    least : float
-        Where the steps per record stop to fall (for k = 3).
-    longer : float
-        How many times these steps are spent in all.
-    several : bool
-        Whether they are spent on several runs, whose cells are recombined (see `number_of_runs`).
-    hottest : float
-        The temperature at the start, relative to a pool's SSE; with 0, only gains are accepted. Short runs cool better
-        from less.
-    """
-
-    sweeps: int
-    steps: float
-    shrink: float
-    least: float
-    longer: float = 1.0
-    several: bool = False
-    hottest: float = 0.1
-
-
-EFFORTS = {
-    "fast": Effort(sweeps=6, steps=14.0, shrink=1.0, least=2.5, hottest=0.05),
-    "default": Effort(sweeps=6, steps=240.0, shrink=0.85, least=10.0),
-    "best": Effort(sweeps=6, steps=240.0, shrink=0.9, least=4.0, longer=11.0, several=True),
-}
-
-
-def number_of_runs(effort: Effort, n_records: int, k: int) -> int:
-    """Independent searches to recombine: many for small k, where that pays; one where records are many."""
-    return max(2, min(8, 24 // k)) if effort.several and n_records <= _RECOMBINED_UP_TO else 1
-
-
-def annealing_steps(effort: Effort, n_records: int, k: int) -> int:
-    """Steps of one run: a step costs about k^1.3, and large tables get fewer steps per record.
-
-    Examples
-    --------
-    >>> annealing_steps(EFFORTS["default"], 1_000, 3)
-    240000
-    >>> annealing_steps(EFFORTS["default"], 100_000, 10)
-    209053
-    """
-    per_record = max(effort.steps / max(1.0, n_records / 1_000) ** effort.shrink, effort.least)
-    share = effort.longer / number_of_runs(effort, n_records, k)
-    return int(per_record * (3.0 / k) ** 1.3 * share * n_records)
 
 
 class Halt:
@@ -137,6 +69,7 @@ class Found:
     sse: float
     share: float = 0.0  # of the run that is done
     trace: list[tuple[float, float]] = field(default_factory=list)  # CPU seconds of the thread, SSE
+    met: list[IntArray] = field(default_factory=list)  # partitions on the way, to be recombined
 
     def offer(self, labels: IntArray, sse: float) -> None:
         if sse < self.sse:
@@ -163,7 +96,8 @@ class Pools:
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
-        from microagg.partition._kernels.pools import cells_of, room_for_pools
+        from microagg.partition._kernels.cells import cells_of
+        from microagg.partition._kernels.pool import room_for_pools
 
         if not self.searchable:
             return
@@ -171,10 +105,11 @@ class Pools:
         pool = room_for_pools(max(self.swept_cells, self.most), self.k, self.X.shape[1])
         self._sweep(cells, pool, effort.sweeps, chance, halt, found)
         steps = annealing_steps(effort, len(self.X), self.k)
-        self._anneal(cells, pool, steps, effort.hottest, chance, halt, found)
+        self._anneal(cells, pool, steps, effort, chance, halt, found)
 
     def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
-        from microagg.partition._kernels.pools import one_of_each_cell, sweep
+        from microagg.partition._kernels.cells import one_of_each_cell
+        from microagg.partition._kernels.pools import sweep
 
         portion = self._steps_per_portion()
         for _ in range(sweeps):
@@ -191,7 +126,7 @@ class Pools:
                 break
 
     def _anneal(
-        self, cells: Any, pool: Any, steps: int, hottest: float, chance: IntArray, halt: Halt, found: Found
+        self, cells: Any, pool: Any, steps: int, effort: Effort, chance: IntArray, halt: Halt, found: Found
     ) -> None:
         from microagg.partition._kernels.pools import anneal
 
@@ -200,20 +135,28 @@ class Pools:
         distances, sse = self._distances(cells)
         while done < steps and sse > 0.0 and not halt.now():
             now = min(portion, steps - done)
-            warmth = hottest * max(0.0, 1.0 - done / steps / _COLD_FROM) ** 2
+            warmth = effort.hottest * max(0.0, 1.0 - done / steps / _COLD_FROM) ** 2
             weights = np.cumsum(distances)
             anneal(self.X, self.near, cells, pool, self.k, now, self.fewest, self.most, warmth, weights, chance)
             done += now
             distances, sse = self._distances(cells)
             found.offer(cells.label, sse)
             found.share = done / steps
+            if effort.several and found.share > _MET_FROM:
+                found.met.append(cells.label.copy())
+
+    def in_given_order(self, labels: IntArray) -> IntArray:
+        """The labels of the records as they were given, from those of the records as they lie in memory."""
+        given = np.empty_like(labels)
+        given[self.order] = labels
+        return given
 
     def _steps_per_portion(self) -> int:
         return max(1, int(_STEPS_PER_PORTION / self.k**1.5))
 
     def _distances(self, cells: Any) -> tuple[FloatArray, float]:
         """Each record's distance to the centroid of its cell, and the SSE."""
-        from microagg.partition._kernels.pools import distances_to_centroids
+        from microagg.partition._kernels.cells import distances_to_centroids
 
         distances = np.empty(len(self.X))
         sse = distances_to_centroids(self.X, cells.label, len(cells.size), distances)
@@ -279,13 +222,13 @@ def searched(
     for future in futures:
         future.result()
     for one in found:
-        inside, one.labels = one.labels, np.empty_like(one.labels)
-        one.labels[pools.order] = inside
+        one.labels = pools.in_given_order(one.labels)
+        one.met = [pools.in_given_order(labels) for labels in one.met]
     return found
 
 
 def _sse(X: FloatArray, labels: IntArray) -> float:
-    from microagg.partition._kernels.pools import distances_to_centroids
+    from microagg.partition._kernels.cells import distances_to_centroids
 
     return float(distances_to_centroids(X, labels, int(labels.max()) + 1, np.empty(len(X))))
 

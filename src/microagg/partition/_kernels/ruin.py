@@ -1,0 +1,124 @@
+"""Disturbing a pool by chance: a few labels are exchanged, or new cells are formed around random seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microagg.partition._kernels.chance import draw_below, draw_share, shuffle
+from microagg.partition._kernels.jit import inner
+
+FEWER_CELLS = 0.1  # how often a pool is rebuilt with one cell less, where that is possible
+MORE_CELLS = 0.2  # ... with one cell more
+REBUILT = 0.5  # how often a pool is rebuilt from seeds; otherwise a few labels are exchanged
+
+
+@inner
+def exchange_labels(pool, count, k, chance):
+    """Exchange the labels of a few random pairs of different cells."""
+    most = max(1, min(count // 3, 2 * k))
+    for _ in range(1 + draw_below(chance, most)):
+        x, y = draw_below(chance, count), draw_below(chance, count)
+        while pool.label[x] == pool.label[y]:
+            y = draw_below(chance, count)
+        pool.label[x], pool.label[y] = pool.label[y], pool.label[x]
+
+
+@inner
+def draw_seed(pool, count, far, chance):
+    """A record without a cell: any, or with a chance proportional to its distance from the seeds so far."""
+    if not far:
+        while True:
+            x = draw_below(chance, count)
+            if pool.label[x] < 0:
+                return x
+    total = 0.0
+    for x in range(count):
+        if pool.label[x] < 0:
+            total += pool.to_seed[x]
+    left = draw_share(chance) * total
+    last = -1
+    for x in range(count):
+        if pool.label[x] < 0:
+            last = x
+            left -= pool.to_seed[x]
+            if left <= 0.0:
+                break
+    return last
+
+
+@inner
+def fill_up_to_k(cell, k, n_left, left, seed, label, size, distance):
+    """Let a cell of one record, its seed, take the nearest of the records left until it has k; returns how many stay.
+
+    ``left`` lists the records without a cell in its first n_left places.
+    """
+    here = seed[cell]
+    while size[cell] < k:
+        nearest, least = 0, np.inf
+        for i in range(n_left):
+            apart = distance[here, left[i]]
+            if apart < least:
+                nearest, least = i, apart
+        label[left[nearest]] = cell
+        size[cell] += 1
+        n_left -= 1
+        left[nearest] = left[n_left]
+    return n_left
+
+
+@inner
+def draw_seeds(pool, count, n_cells, far, chance):
+    """Draw the first record of each cell; the others are left without a cell."""
+    for x in range(count):
+        pool.label[x] = -1
+        pool.to_seed[x] = np.inf
+    for c in range(n_cells):
+        seed = draw_seed(pool, count, far and c > 0, chance)
+        pool.seed[c] = seed
+        pool.label[seed] = c
+        pool.size[c] = 1
+        if far:
+            for x in range(count):
+                pool.to_seed[x] = min(pool.to_seed[x], pool.distance[seed, x])
+
+
+@inner
+def rebuild(pool, count, n_cells, k, far, chance):
+    """Forget the pool's cells and form n_cells around random seeds, which take their nearest in random order."""
+    label, size, seed, left, distance = pool.label, pool.size, pool.seed, pool.left, pool.distance
+    draw_seeds(pool, count, n_cells, far, chance)
+    n_left = 0
+    for x in range(count):
+        if label[x] < 0:
+            left[n_left] = x
+            n_left += 1
+    for c in range(n_cells):
+        pool.turn[c] = c
+    shuffle(chance, pool.turn[:n_cells])
+    for i in range(n_cells):
+        n_left = fill_up_to_k(pool.turn[i], k, n_left, left, seed, label, size, distance)
+    for i in range(n_left):
+        nearest, least = -1, np.inf
+        for c in range(n_cells):
+            apart = distance[seed[c], left[i]]
+            if size[c] < 2 * k - 1 and apart < least:
+                nearest, least = c, apart
+        label[left[i]] = nearest
+        size[nearest] += 1
+
+
+@inner
+def disturb(pool, count, n_cells, k, chance):
+    """Change the pool's labels by chance, and perhaps the number of its cells; returns that number."""
+    turn = draw_share(chance)
+    if turn < FEWER_CELLS and count <= (n_cells - 1) * (2 * k - 1):
+        n_after = n_cells - 1
+    elif turn < FEWER_CELLS + MORE_CELLS and count >= (n_cells + 1) * k:
+        n_after = n_cells + 1
+    else:
+        n_after = n_cells
+    if n_after != n_cells or draw_share(chance) < REBUILT:
+        rebuild(pool, count, n_after, k, draw_share(chance) < 0.5, chance)
+    else:
+        exchange_labels(pool, count, k, chance)
+    return n_after
