@@ -258,31 +258,44 @@ def differential_privacy(
        analysis. TCC, 265-284. doi:10.1007/11681878_14
     """
     of_records = target == ORIGINAL_RECORDS
+    if of_records and unprotected:
+        target = f"the protected attributes of {target}"
     whole = "one record" if not unprotected else "the protected attributes of one record"
     if bounds_from_data:
         target += (
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
         )
-    subject = "that record" if of_records else "that record's part in its cell"
+    subject = "that record says" if of_records else "that record's part in its cell says"
+    if unprotected:
+        subject += " in the protected attributes"
+    others = "any other value of the public domain" + (
+        " that leaves the bounds as they are" if bounds_from_data else ""
+    )
     return Guarantee(
         model=model,
         parameters={"epsilon": epsilon},
         unit=f"replace {whole}",
         target=target,
         against=(
-            f"someone who knows every record but one, and all of the method: whatever {subject} says, each possible "
-            f"release is as likely as under any other value, up to a factor of exp({epsilon:g})"
+            f"someone who knows every record but one, and all of the method: whatever {subject}, each possible "
+            f"release is as likely as under {others}, up to a factor of exp({epsilon:g})"
         ),
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",
-            "the number of records is public, and so are columns, their types, and declared bounds and categories",
+            "the number of records is public, and so are columns, their types and labels, and declared bounds and "
+            "categories: none of these was read off the records",
+            "no record could be outside the public domain: a table with missing values, undeclared categories, or "
+            "values outside the bounds that the recipe does not clamp is refused, and the refusal is not published",
+            "the salt of the input's fingerprint stays with the data holder, in the receipt; without it SHA-256 hides "
+            "the input",
             "noise came from OpenDP's exact samplers, fed by the system's secure source",
             "other releases of the same records count: their epsilons add up",
             *(
                 (
-                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value): "
-                    "the promise is conditional on them, and does not cover what they tell about the largest value",
+                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value, "
+                    "and where there are negative ones the smallest): the promise is conditional on them, and does not "
+                    "cover what they tell about these values",
                 )
                 if bounds_from_data
                 else ()

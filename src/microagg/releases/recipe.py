@@ -383,9 +383,12 @@ class Recipe(BaseModel):
         except tomllib.TOMLDecodeError as error:
             raise RecipeError(f"{name}: {_explain_toml(text, error)}") from None
         attributes = content.get("attributes")
-        for attribute in attributes.values() if isinstance(attributes, dict) else ():
+        for column, attribute in attributes.items() if isinstance(attributes, dict) else ():
             if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
-                attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                try:
+                    attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                except RecipeError as error:
+                    raise RecipeError(f"attributes.{column}.taxonomy: {error}") from None
         return cls(**content)
 
     def as_dict(self) -> dict[str, Any]:
