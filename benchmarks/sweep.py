@@ -61,9 +61,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--plain", action="store_true", help="also in one process")
     chosen = parser.parse_args()
-    load = os.getloadavg()[0]
-    grid = f"{len(METHODS)} methods x {len(KS)} k"
-    print(f"Sweep of Census, {grid}, {chosen.workers} workers (load of the machine {load:.1f})")
+    print(f"Sweep of Census, {len(METHODS)} methods x {len(KS)} k, {chosen.workers} workers")
+    print(f"    load of the machine before: {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         _, processor = timed("a sweep", chosen.workers, Path(folder) / "a", chosen.repeats)
         print(f"    {processor / chosen.workers:.0f} s per worker (to stay below 120)")

@@ -219,6 +219,7 @@ def test_guided_points_are_judged_by_dependence_and_diversity():
     recipe = recipe_of(methods=["mdav"], k=[6], **{"lambda": [0.0, 0.9]})
     found = microagg.sweep(people(), recipe, workers=1)
     assert (found.axes.utility, found.axes.risk) == ("D", "label_purity")
+    assert "with lambda = 0.5" in str(found)
     by_linkage = microagg.sweep(people(), recipe, workers=1, risk="distance_linkage")
     assert engine.GUIDED_LOOKS_FREE in by_linkage.remarks
     assert engine.GUIDED_LOOKS_FREE not in found.remarks

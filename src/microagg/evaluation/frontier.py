@@ -128,12 +128,15 @@ class Frontier:
         All that were measured.
     remarks : tuple of str
         What was left out, and why.
+    options : mapping
+        Of the evaluations: formulas name them.
     """
 
     points: tuple[FrontierPoint, ...] = field(repr=False)
     axes: Axes
     measures: tuple[str, ...] = field(repr=False)
     remarks: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=lambda: {"lambda_": 0.5}, repr=False)
 
     def __getitem__(self, name: str) -> FrontierPoint:
         for point in self.points:

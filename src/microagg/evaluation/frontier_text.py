@@ -74,7 +74,8 @@ def _told(frontier: Frontier, name: str) -> str:
     known = {point.baselines.get(name) for point in frontier.points} - {None}
     chance = f"; by chance {number(known.pop())}" if len(known) == 1 else ""
     known_as = _DEFINED[name]
-    return f"{name}, {known_as.about}, {known_as.better} is better{chance}: {known_as.formula.partition('; ')[0]}"
+    formula = known_as.formula.format_map(frontier.options)
+    return f"{name}, {known_as.about}, {known_as.better} is better{chance}: {formula.partition('; ')[0]}"
 
 
 def _one(point: FrontierPoint, utility: str, risk: str, words: Sequence[str]) -> list[str]:

@@ -98,7 +98,8 @@ def sweep(
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     grid = grid_of(recipe, frame.n_records)
-    tasks = _tasks(grid, recipe, InputDigest.of(frame.table).sha256, measures, seed)
+    lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
+    tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
     outcomes: dict[str, Outcome] = {}
     if store is not None:
         store.open()
@@ -114,15 +115,15 @@ def sweep(
     derived = axes_for(points, grid.guided)
     axes = Axes(utility or derived.utility, risk or derived.risk)
     again = [f"{failed_before} releases failed at an earlier start and were not tried again (--retry-failed)"]
-    frontier = Frontier(points, axes, measures, (*_remarks(grid, axes), *(again if failed_before else [])))
+    remarks = (*_remarks(grid, axes), *(again if failed_before else []))
+    frontier = Frontier(points, axes, measures, remarks, {"lambda_": lambda_})
     if store is not None:
         store.write(frontier, "data.csv" if source is None else str(source))
     return frontier
 
 
-def _tasks(grid: Grid, recipe: Recipe, input_sha256: str, measures: tuple[str, ...], seed: int) -> list[Task]:
+def _tasks(grid: Grid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
     """Every repeat of every point; methods take turns, so that the time left can soon be told."""
-    lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
     turns: dict[str, int] = {}
     ordered = []
     for point in grid.points:

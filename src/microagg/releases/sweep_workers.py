@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Task", "measured"]
 
+_WATCH = "microagg-watch"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -94,14 +96,23 @@ def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
 
     # One thread each: together the processes keep all cores busy, and more threads would only get in each other's way.
     with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
+        pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1, max_nbytes=None)
         yield from pool(delayed(_run_alone)(table, task, store) for task in tasks)
 
 
 def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None) -> Outcome:
     os.environ[THREADS] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one hears it, and ends this one
+    if _WATCH not in {thread.name for thread in threading.enumerate()}:
+        threading.Thread(target=_end_with, args=(os.getppid(),), name=_WATCH, daemon=True).start()
     return _kept(_run(table, task), store)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it was killed: nobody would hear of its results."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @contextmanager

@@ -88,8 +88,8 @@ def _draw_marks(
             axis.errorbar(
                 [point.values[utility] for point in chosen],
                 [point.values[risk] for point in chosen],
-                xerr=[point.spreads.get(utility) or 0.0 for point in chosen],
-                yerr=[point.spreads.get(risk) or 0.0 for point in chosen],
+                xerr=[_spread(point, utility) for point in chosen],
+                yerr=[_spread(point, risk) for point in chosen],
                 linestyle="none",
                 marker=mark,
                 color=colour,
@@ -102,6 +102,11 @@ def _draw_marks(
                 zorder=3 if is_best else 2,
             )
         axis.plot([], [], linestyle="none", marker=mark, color=colour, label=method)
+
+
+def _spread(point: FrontierPoint, name: str) -> float:
+    """The half length of a bar; not a number, and so no bar, where there was one repeat."""
+    return point.spreads.get(name) or float("nan")
 
 
 def _draw_chance(axis: Any, drawn: Sequence[FrontierPoint], risk: str) -> None:
