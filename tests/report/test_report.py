@@ -154,6 +154,27 @@ def test_a_report_renders_of_private_releases(name):
     for report in both_forms(microagg.release(table, recipe)):
         assert report.facts["budget"]["epsilon"] == 1.0
         assert report.facts["promises"]["guarantees"][0]["not_promised"]
+        assert "cannot be counted" in report.facts["verdict"]["text"]
+
+
+def test_an_aligned_private_release_is_not_said_to_protect_the_original_records():
+    table = pa.table({"x": RNG.integers(0, 100, N)})
+    privacy = {"epsilon": 1.0, "form": "aligned"}
+    recipe = Recipe(method="dp_individual_ranking", k=5, attributes={"x": numeric(bounds=[0, 100])}, privacy=privacy)
+    for report in both_forms(microagg.release(table, recipe)):
+        assert "not the original records" in report.facts["verdict"]["text"]
+        plain = report.facts["promises"]["guarantees"][0]["plain"]
+        assert plain.startswith("The original records themselves are not what is protected")
+
+
+def test_a_report_renders_of_published_moments():
+    table = pa.table({"x": RNG.integers(0, 100, N), "y": RNG.integers(0, 10, N)})
+    attributes = {"x": numeric(bounds=[0, 100]), "y": numeric(bounds=[0, 10])}
+    privacy = {"epsilon": 1.0, "form": "moments"}
+    recipe = Recipe(method="dp_moments_zscores", k=20, attributes=attributes, privacy=privacy)
+    for report in both_forms(microagg.release(table, recipe)):
+        assert "6 released columns" in report.facts["attributes"]["notes"][0]
+        assert report.facts["measures"]["utility"] == []
 
 
 def test_two_hundred_attributes_make_a_small_page():
