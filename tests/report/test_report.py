@@ -116,6 +116,14 @@ def test_a_report_renders_of(kind):
             assert any(one["name"] == name for one in report.facts["attributes"]["overview"])
 
 
+def test_of_few_records_only_the_release_is_measured_in_public():
+    made = microagg.release(pa.table({"x": np.arange(18.0)}), Recipe(k=3, attributes={"x": numeric()}))
+    public, internal = (made._report({}, internal=one).facts["measures"] for one in (False, True))
+    assert public["utility"] == []
+    assert [one["name"] for one in public["risk"]] == ["k", "k_prime", "singled_out"]
+    assert internal["utility"]
+
+
 def test_names_stay_text():
     columns, attributes = TABLES["hostile"]
     made = microagg.release(pa.table(columns), Recipe(k=3, attributes=attributes))

@@ -19,8 +19,8 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
     model, parameters = guarantee["model"], guarantee["parameters"]
     if model == K_ANONYMITY:
         return (
-            "Whoever knows these attributes of a person or firm in the table, and compares them with the release, finds "
-            f"at least {parameters['k']} records that share any published combination, and cannot tell by these "
+            "Whoever knows these attributes of a person or firm in the table, and compares them with the release, "
+            f"finds at least {parameters['k']} records that share any published combination, and cannot tell by these "
             "attributes alone which is whose."
         )
     if model == DRAWN:
