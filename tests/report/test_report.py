@@ -320,6 +320,10 @@ def test_an_internal_report_never_lies_among_public_files(tmp_path):
         made.report(folder / "other.html")
     with pytest.raises(InputError, match="another release"):
         small_release().report(folder / "report.html")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/manifest.json").write_text('{"name": "a web page\'s"}')
+    with pytest.raises(InputError, match="not that of a release"):
+        made.report(tmp_path / "site/report.html")
     with pytest.raises(InputError, match=r"end in \.html"):
         made.report(tmp_path / "report.pdf")
     assert sorted(folder.iterdir()) == before
