@@ -315,3 +315,31 @@ def test_a_tradeoff_is_tabled_and_plotted_or_says_what_is_missing(folder, monkey
     run(*arguments, "-o", "traded", "--overwrite")
     assert "start:stop:step" in run("tradeoff", "data.csv", "-r", "kinds.toml", "--lambda", "x", code=2).stderr
     assert "either --lambda" in run("tradeoff", "data.csv", "-r", "kinds.toml", code=2).stderr
+
+
+def test_a_release_carries_its_report_unless_told_otherwise(folder):
+    made = run("release", "data.csv", "-r", "recipe.toml", "-o", "out")
+    assert "report.html" in made.stderr
+    run("check", "out")
+    page = Path("out/report.html").read_text()
+    assert "canary" not in page + Path("out/report.json").read_text()
+    assert "k-anonymity (k = 3)" in page
+    run("release", "data.csv", "-r", "recipe.toml", "-o", "out", "--overwrite", "--no-report")
+    assert not Path("out/report.html").exists()
+    run("check", "out")
+
+
+def test_a_report_of_any_released_file(folder):
+    run("release", "data.csv", "-r", "recipe.toml", "-o", "out", "--no-report")
+    run("report", "data.csv", "out/table.csv", "-r", "recipe.toml", "-o", "public.html")
+    run("report", "data.csv", "out/table.csv", "-r", "recipe.toml", "-o", "public.html", code=2)
+    told = run("report", "data.csv", "out", "-r", "recipe.toml", "-o", "internal.html", "--internal")
+    assert "do not publish" in told.stderr
+    assert "INTERNAL" in Path("internal.html").read_text()
+    facts = json.loads(Path("public.json").read_text())
+    assert facts["form"] == "public"
+    assert "k-anonymity holds for k = 3" in facts["verdict"]["text"]
+    refused = run("report", "data.csv", "out", "-r", "recipe.toml", "-o", "out/report.html", "--internal", code=2)
+    assert "published whole" in refused.stderr
+    run("report", "data.csv", "out", "-r", "recipe.toml", "-o", "out/report.html")
+    run("check", "out")

@@ -116,6 +116,14 @@ def test_a_report_renders_of(kind):
             assert any(one["name"] == name for one in report.facts["attributes"]["overview"])
 
 
+def test_of_few_records_only_the_release_is_measured_in_public():
+    made = microagg.release(pa.table({"x": np.arange(18.0)}), Recipe(k=3, attributes={"x": numeric()}))
+    public, internal = (made._report({}, internal=one).facts["measures"] for one in (False, True))
+    assert public["utility"] == []
+    assert [one["name"] for one in public["risk"]] == ["k", "k_prime", "singled_out"]
+    assert internal["utility"]
+
+
 def test_names_stay_text():
     columns, attributes = TABLES["hostile"]
     made = microagg.release(pa.table(columns), Recipe(k=3, attributes=attributes))
@@ -154,6 +162,27 @@ def test_a_report_renders_of_private_releases(name):
     for report in both_forms(microagg.release(table, recipe)):
         assert report.facts["budget"]["epsilon"] == 1.0
         assert report.facts["promises"]["guarantees"][0]["not_promised"]
+        assert "cannot be counted" in report.facts["verdict"]["text"]
+
+
+def test_an_aligned_private_release_is_not_said_to_protect_the_original_records():
+    table = pa.table({"x": RNG.integers(0, 100, N)})
+    privacy = {"epsilon": 1.0, "form": "aligned"}
+    recipe = Recipe(method="dp_individual_ranking", k=5, attributes={"x": numeric(bounds=[0, 100])}, privacy=privacy)
+    for report in both_forms(microagg.release(table, recipe)):
+        assert "not the original records" in report.facts["verdict"]["text"]
+        plain = report.facts["promises"]["guarantees"][0]["plain"]
+        assert plain.startswith("The original records themselves are not what is protected")
+
+
+def test_a_report_renders_of_published_moments():
+    table = pa.table({"x": RNG.integers(0, 100, N), "y": RNG.integers(0, 10, N)})
+    attributes = {"x": numeric(bounds=[0, 100]), "y": numeric(bounds=[0, 10])}
+    privacy = {"epsilon": 1.0, "form": "moments"}
+    recipe = Recipe(method="dp_moments_zscores", k=20, attributes=attributes, privacy=privacy)
+    for report in both_forms(microagg.release(table, recipe)):
+        assert "6 released columns" in report.facts["attributes"]["notes"][0]
+        assert report.facts["measures"]["utility"] == []
 
 
 def test_two_hundred_attributes_make_a_small_page():
@@ -291,6 +320,10 @@ def test_an_internal_report_never_lies_among_public_files(tmp_path):
         made.report(folder / "other.html")
     with pytest.raises(InputError, match="another release"):
         small_release().report(folder / "report.html")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/manifest.json").write_text('{"name": "a web page\'s"}')
+    with pytest.raises(InputError, match="not that of a release"):
+        made.report(tmp_path / "site/report.html")
     with pytest.raises(InputError, match=r"end in \.html"):
         made.report(tmp_path / "report.pdf")
     assert sorted(folder.iterdir()) == before

@@ -17,7 +17,7 @@ from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.protected import Block
 from microagg.releases.recipe import Recipe
-from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON
+from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing, write_file_whole
 from microagg.releases.verify import Recount, recount, require_k, require_public
@@ -145,13 +145,8 @@ class Release:
             sample.
         overwrite : bool, default False
         """
-        from microagg.releases.reports import write_beside_release
-
-        saved = Path(path).absolute().parent / MANIFEST
-        files = json.loads(saved.read_text(encoding="utf-8"))["output"]["sha256"] if saved.is_file() else {}
-        files = {name: digest for name, digest in files.items() if name not in (REPORT, REPORT_JSON)}
         return write_beside_release(
-            lambda: self._report(files, internal=internal, full=full),
+            lambda files: self._report(files, internal=internal, full=full),
             Path(path),
             internal=internal,
             overwrite=overwrite,

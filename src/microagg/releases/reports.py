@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +25,19 @@ REPORT_JSON = "report.json"
 
 
 def write_beside_release(
-    make: Callable[[], Report], path: Path, *, internal: bool, overwrite: bool, salted_sha256: str | None
+    make: Callable[[Mapping[str, str]], Report],
+    path: Path,
+    *,
+    internal: bool,
+    overwrite: bool,
+    salted_sha256: str | None,
 ) -> Path:
     """Write a report to `path`; in the folder of its release, bring the manifest up to date.
 
     Parameters
     ----------
     make : callable
-        Makes the report, once it is clear that it may be written.
+        Makes the report from the SHA-256 of the files beside it, once it is clear that it may be written.
     path : Path
     internal, overwrite : bool
     salted_sha256 : str or None
@@ -43,14 +48,13 @@ def write_beside_release(
         raise InputError(f"a report is a page: its name must end in .html, not {path.name!r}")
     manifest = path.parent / MANIFEST
     beside = manifest.is_file()
-    if beside:
-        _refuse_other_release(manifest, path, internal, salted_sha256)
+    files = _described_files(manifest, path, internal, salted_sha256) if beside else {}
     for file in (path, path.with_suffix(".json")):
         if file.is_dir():
             raise InputError(f"{file.name!r} is a folder")
         # In its release's folder a public report replaces itself: the manifest tells which it was.
         refuse_existing(file, overwrite or beside)
-    report = make()
+    report = make(files)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file_whole(path, report.as_html(), readable=not internal)
     write_file_whole(path.with_suffix(".json"), report.as_json(), readable=not internal)
@@ -62,7 +66,8 @@ def write_beside_release(
     return path
 
 
-def _refuse_other_release(manifest: Path, path: Path, internal: bool, salted_sha256: str | None) -> None:
+def _described_files(manifest: Path, path: Path, internal: bool, salted_sha256: str | None) -> dict[str, str]:
+    """SHA-256 of the files of the release at `manifest`; refused if it is another one, or the report is not for it."""
     if internal:
         raise InputError(
             "an internal report is not written into the folder of a release, which is published whole. Choose another"
@@ -70,11 +75,13 @@ def _refuse_other_release(manifest: Path, path: Path, internal: bool, salted_sha
     if path.name != REPORT:
         raise InputError(f"in the folder of a release a report is called {REPORT}, not {path.name!r}")
     try:
-        described = json.loads(manifest.read_text(encoding="utf-8"))["input"]["sha256_salted"]
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
-        raise TableError(f"the {MANIFEST} of {path.parent.name!r} is damaged") from None
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+        described, files = content["input"]["sha256_salted"], dict(content["output"]["sha256"])
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
+        raise TableError(f"the {MANIFEST} of {path.parent.name!r} is damaged, or not that of a release") from None
     if described != salted_sha256:
         raise InputError(f"the folder {path.parent.name!r} holds another release than the one reported on")
+    return {name: digest for name, digest in files.items() if name not in (REPORT, REPORT_JSON)}
 
 
 def report_on_tables(
@@ -121,7 +128,7 @@ def report_on_tables(
     if manifest is not None:
         digests = {name: one for name, one in manifest["output"]["sha256"].items() if name not in (REPORT, REPORT_JSON)}
 
-    def make() -> Report:
+    def make(_: Mapping[str, str]) -> Report:
         material = Material(after, recipe, before, None, statement, manifest, (), digests, internal, full)
         if material.may_compare and material.rows_are_records:
             material = replace(material, origins=align(before, after, recipe.schema, aligned, key)[0])

@@ -33,7 +33,8 @@ PUBLIC = (
     "than {least} records. What the public statement and manifest of the release say is repeated as it is."
 )
 PRIVATE = (
-    " The release is differentially private: apart from the budget nothing here was computed from the original records."
+    " The release is differentially private: what is told of the original records here was computed from the released "
+    "table alone."
 )
 INTERNAL = (
     "INTERNAL: for the data holder only, not to be published. It shows exact figures of the original records, of "

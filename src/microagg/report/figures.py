@@ -44,7 +44,7 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                     "title": _interval(one, side),
                 }
             )
-        if one.get("from") is not None and x - last > 8.5 * len(one["from"]):
+        if one.get("from") is not None and x - last > 8 + 7.5 * len(one["from"]):
             ticks.append({"x": round(x, 1), "text": one["from"]})
             last = x
         x += width

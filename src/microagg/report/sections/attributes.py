@@ -45,7 +45,7 @@ def attributes(material: Material) -> dict[str, Any]:
 
 def _declared(name: str, material: Material) -> dict[str, Any]:
     attribute = material.schema[name]
-    bounds = None if attribute.bounds is None else [str(bound) for bound in attribute.bounds]
+    bounds = None if attribute.bounds is None else [_bound(bound) for bound in attribute.bounds]
     return {
         "name": name,
         "role": str(attribute.role),
@@ -56,10 +56,14 @@ def _declared(name: str, material: Material) -> dict[str, Any]:
     }
 
 
+def _bound(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, int | float) else str(value)
+
+
 def _treatment(name: str, material: Material) -> str:
     attribute, recipe = material.schema[name], material.recipe
     if name not in material.released.names:
-        return "dropped" if attribute.role is Role.IDENTIFIER else "not in the released table"
+        return "dropped" if attribute.role is Role.IDENTIFIER else "not a column of the released table"
     if attribute.role is Role.IDENTIFIER:
         return "an identifier, and published"
     if attribute.role is not Role.QUASI_IDENTIFIER:

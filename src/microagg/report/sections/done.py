@@ -19,9 +19,11 @@ def done(material: Material) -> dict[str, Any]:
     """Method, stages, parameters, versions, hashes."""
     recipe, manifest = material.recipe, material.manifest
     method = method_named(recipe.method)
-    chosen = {
-        key: value for key, value in recipe.as_dict().items() if key not in ("attributes", "method") and value != {}
-    }
+    told = recipe.as_dict()
+    if method.is_private:  # most of the other defaults mean nothing to it
+        told = recipe.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)
+    elsewhere = ("attributes", "method")
+    chosen = {key: value for key, value in told.items() if key not in elsewhere and value != {}}
     if manifest is None:
         return {
             "by": "another tool, or only its table is at hand",

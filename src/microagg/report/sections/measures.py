@@ -36,6 +36,7 @@ _AT_RISK = 10
 # Of more attributes than this, measures of every two would take longer than the release.
 _PAIRED = 50
 _OF_PAIRS = ("correlation_difference", "rank_correlation_difference")
+_OF_RELEASE_ALONE = ("k", "k_prime", "singled_out", "distinct_l_min")
 # In the unit of an attribute, or a sum over records: an equation rather than a figure.
 _INTERNAL_ONLY = ("SSE", "log2_SSE")
 
@@ -54,6 +55,10 @@ def measures(material: Material) -> dict[str, Any]:
     sample = material.compared
     chosen: tuple[str, ...] | None = None if material.full else (QUICK if sample.is_whole else SAMPLED)
     notes = []
+    if not material.internal and material.released.n_records < 2 * material.least:
+        # One record is much of a small table: a mean over all would be a figure about few.
+        chosen = _OF_RELEASE_ALONE
+        notes.append(f"With fewer than {2 * material.least} records only the release itself is measured.")
     if chosen is not None and len(material.published) > _PAIRED:
         chosen = tuple(name for name in chosen if name not in _OF_PAIRS)
         notes.append(

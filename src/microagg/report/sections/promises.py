@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, ORIGINAL_RECORDS
 from microagg.releases.recipe import AggregateForm
 from microagg.releases.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
 from microagg.releases.verify import recount
@@ -11,24 +13,37 @@ from microagg.report.material import Material
 
 __all__ = ["promises", "verdict"]
 
-PLAIN = {
-    "k-anonymity": (
-        "Whoever knows the quasi-identifiers of a person or firm finds at least {k} published records that could be "
-        "theirs, and cannot tell from these attributes which it is."
-    ),
-    "drawn from cells of at least k": (
-        "The quasi-identifiers of published records are drawn by chance from statistics of at least {k} records each. "
-        "This is less than k-anonymity."
-    ),
-    "epsilon-differential privacy": (
-        "Whatever one protected record says, the release would have come out nearly as likely: no outcome is more than "
-        "exp({epsilon:g}) times as likely with the one value as with another."
-    ),
-    "epsilon-individual differential privacy": (
-        "For the table at hand, whatever one record says, the release would have come out nearly as likely: no outcome "
-        "is more than exp({epsilon:g}) times as likely with the one value as with another."
-    ),
-}
+
+def _plain(guarantee: Mapping[str, Any]) -> str:
+    """The promise for a reader who has not met its name; never more than the guarantee says."""
+    model, parameters = guarantee["model"], guarantee["parameters"]
+    if model == K_ANONYMITY:
+        return (
+            "Whoever knows these attributes of a person or firm in the table, and compares them with the release, "
+            f"finds at least {parameters['k']} records that share any published combination, and cannot tell by these "
+            "attributes alone which is whose."
+        )
+    if model == DRAWN:
+        return (
+            f"What is published of these attributes was drawn by chance from statistics of at least {parameters['k']} "
+            "records. This is less than k-anonymity."
+        )
+    if model not in (EPSILON_DP, EPSILON_IDP):
+        return ""
+    likely = f"no outcome is more than exp({parameters['epsilon']:g}) times as likely with one value as with another."
+    if model == EPSILON_IDP:
+        likely += " This is said of the table at hand, not of every possible table."
+    if guarantee["target"].startswith(ORIGINAL_RECORDS):
+        plain = f"Whatever one record says, the release could have come out nearly the same: {likely}"
+    else:
+        plain = (
+            "The original records themselves are not what is protected. Given which records were put together, which "
+            "is not protected, whatever one record says within its cell, the release could have come out nearly the "
+            f"same: {likely}"
+        )
+    return (
+        plain if "bounds" not in guarantee["target"] else f"{plain} It holds given bounds that were read from the data."
+    )
 
 
 def promises(material: Material) -> dict[str, Any]:
@@ -41,12 +56,12 @@ def promises(material: Material) -> dict[str, Any]:
     for one in statement["guarantees"]:
         count = counts.get(tuple(one["attributes"]))
         parameters = ", ".join(f"{key} = {value}" for key, value in one["parameters"].items())
-        private = one["model"].startswith("epsilon")
+        private = one["model"] in (EPSILON_DP, EPSILON_IDP)
         guarantees.append(
             {
                 "title": f"{one['model']} ({parameters})",
                 "attributes": list(one["attributes"]),
-                "plain": PLAIN[one["model"]].format(**one["parameters"]) if one["model"] in PLAIN else "",
+                "plain": _plain(one),
                 "checked": _told(count) if count else (MADE_NOT_COUNTED if private else NOTHING_TO_COUNT),
                 "unit": one["unit"],
                 "target": one["target"],
@@ -92,12 +107,27 @@ def _told(count: Any) -> str:
     )
 
 
+def _kept(guarantees: Sequence[Mapping[str, Any]]) -> str:
+    """How what is promised is known to hold: by a count, or by the way the table was made."""
+    model, target = guarantees[0]["model"], guarantees[0]["target"]
+    if model == K_ANONYMITY:
+        return "What is promised below was counted on the released table, and holds."
+    if model == DRAWN:
+        return (
+            "What is promised below follows from how the table was made; cells were counted before records were drawn."
+        )
+    return (
+        f"{model[0].upper()}{model[1:]}, protecting {target}: this follows from how the table was made and cannot be "
+        "counted on it."
+    )
+
+
 def verdict(material: Material) -> dict[str, Any]:
     """One sentence for the top of the page."""
     statement = material.statement
     if statement is not None:
         if statement["for_publication"]:
-            return {"holds": True, "text": "What is promised below was checked on the released table, and holds."}
+            return {"holds": True, "text": _kept(statement["guarantees"])}
         if not statement["guarantees"]:
             return {"holds": False, "text": "Not for publication: the method promises nothing about records."}
         if not all(count["holds"] for count in statement["recounts"]):
