@@ -225,7 +225,8 @@ def differential_privacy(
         :data:`ORIGINAL_RECORDS` only if the whole output is proved; else :data:`MICROAGGREGATED`, which adds in words
         that the original records are not what is protected.
     model : str
-        :data:`EPSILON_DP` or :data:`EPSILON_IDP`.
+        :data:`EPSILON_DP` or :data:`EPSILON_IDP`. The latter compares the table at hand with its neighbours, and with
+        noise of the same scale on both: it says nothing about someone who can tell that scale.
     unprotected : sequence of str
         Attributes published as they are beside the protected ones.
     bounds_from_data : sequence of str
@@ -249,15 +250,23 @@ def differential_privacy(
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
         )
     subject = "that record" if of_records else "that record's part in its cell"
+    if model == EPSILON_IDP:
+        against = (
+            "someone who knows every record but one, and not the scale of the noise, which depends on the records: "
+            f"each possible release is as likely as if {subject} said anything else and the noise had the same scale, "
+            f"up to a factor of exp({epsilon:g})"
+        )
+    else:
+        against = (
+            f"someone who knows every record but one, and all of the method: whatever {subject} says, each possible "
+            f"release is as likely as under any other value, up to a factor of exp({epsilon:g})"
+        )
     return Guarantee(
         model=model,
         parameters={"epsilon": epsilon},
         unit=f"replace {whole}",
         target=target,
-        against=(
-            f"someone who knows every record but one, and all of the method: whatever {subject} says, each possible "
-            f"release is as likely as under any other value, up to a factor of exp({epsilon:g})"
-        ),
+        against=against,
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",
