@@ -7,10 +7,18 @@ import pytest
 
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.moments import Content, cross_moments
+from microagg.aggregate.spectra import spectra_of
 from microagg.errors import ParameterError
 from microagg.privacy.budget import Budget
-from microagg.privacy.masking import mask_coefficients, rounding_error, strategy_shares
-from microagg.privacy.mechanism import SeededNoise
+from microagg.privacy.masking import (
+    _spectral_statistics,
+    mask_coefficients,
+    mask_spectra,
+    rounding_error,
+    strategy_shares,
+)
+from microagg.privacy.mechanism import SeededNoise, step_of
+from microagg.privacy.sensitivity import spectra_sensitivity
 from microagg.releases.cross_moment_methods import PAPER_METHODS
 from microagg.releases.masked_moments import kept_moments, masked_moments
 
@@ -115,6 +123,53 @@ def test_neighbours_differ_by_no_more_than_was_declared(shares):
             found.append(noise.asked)
         for (first, bound), (second, _) in zip(*found, strict=True):
             assert np.abs(first - second).sum() <= bound
+
+
+@pytest.mark.parametrize("joint", [True, False], ids=["joint", "separate"])
+def test_spectra_of_neighbours_differ_by_no_more_than_one_unit_of_each_kind(joint):
+    # In units of the scale at the table at hand, up to the sign of eigenvectors, which the mechanism draws.
+    rng = np.random.default_rng(6)
+    d, n_cells, largest = 3, 400, 0.0
+    widths = np.array([1.0, 2.0, 0.5])
+    for k in (4, 60):
+        values = rng.integers(0, 2, (n_cells, k, d)) * (rng.random((n_cells, k, d)) < rng.random((n_cells, 1, 1)))
+        other = values.copy()
+        other[:, 0] = rng.integers(0, 2, (n_cells, d))
+        columns = []
+        for table in (values, other):
+            kept = cross_moments(table.reshape(-1, d) * widths, Cells(np.repeat(np.arange(n_cells), k)), 2)
+            second, third = spectra_of(kept.covariance_matrices), spectra_of(kept.coskewness_slices)
+            columns.append(_spectral_statistics(kept, widths, second, third, joint=joint, noise=Recorder()))
+        (first, scales), (changed, _) = columns
+        moved = []
+        for place, (one, two, scale) in enumerate(zip(first, changed, scales, strict=True)):
+            apart = np.abs(one - two) / scale
+            if place in (2, 4):  # eigenvectors
+                turned = np.abs(one + two) / scale
+                of_vector = [part.reshape(n_cells, -1, d).sum(axis=2) for part in (apart, turned)]
+                apart = np.minimum(*of_vector)
+            moved.append(apart.sum(axis=1))
+        kinds = [sum(moved)] if joint else [moved[0], moved[1] + moved[2], moved[3] + moved[4]]
+        assert all(kind.max() <= 1.0 + 1e-9 for kind in kinds)
+        largest = max(largest, *(kind.max() for kind in kinds))
+    assert largest > 0.3  # the search is not blind
+
+
+@pytest.mark.parametrize("number", ["14", "17"])
+def test_digits_of_masked_spectra_do_not_tell_their_private_scale(number):
+    # Multiples of a step of the private scale would let anyone confirm a guess of the records by division.
+    rng = np.random.default_rng(8)
+    n_cells, k = 6, 400
+    common = rng.random((n_cells * k, 1))
+    values = np.clip(common + 0.05 * rng.normal(size=(n_cells * k, 2)), 0.0, 1.0)  # eigenvalues far apart
+    kept = kept_moments(values, np.repeat(np.arange(n_cells), k), PAPER_METHODS[number].plan)
+    gaps = spectra_of(kept.coskewness_slices).gaps if kept.m == 2 else None
+    scale = spectra_sensitivity(np.ones(2), kept.sizes, spectra_of(kept.covariance_matrices).gaps, gaps)
+    assert len(np.unique(scale)) == n_cells
+    found = mask_spectra(kept, np.ones(2), shares=None, budget=Budget(20.0), noise=SeededNoise(1), on="x")
+    steps = found.means / (scale[:, None] * step_of(1.0))
+    # Evenly spread over a step: 12 of them within 0.01 of whole numbers by chance, 0.02^12.
+    assert np.abs(steps - np.rint(steps)).max() > 0.01
 
 
 def test_the_noise_on_cells_is_laplace_of_the_declared_scale():

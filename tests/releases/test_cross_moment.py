@@ -15,7 +15,7 @@ from declarations import numeric
 from microagg import InputError, Recipe
 from microagg.releases.catalogue import METHODS, PAPERS, method_named
 from microagg.releases.check import check_release
-from microagg.releases.private_moments import COEFFICIENTS_PROMISE, SPECTRA_PROMISE
+from microagg.releases.private_moments import COEFFICIENTS_PROMISE, SPECTRA_PROMISE, CrossMoment
 
 K = 30
 PAPER = PAPERS["cross_moment"]
@@ -71,6 +71,7 @@ def test_the_catalogue_has_26_methods_and_five_baselines():
     assert PAPER["6"].stages["noise"] == "Laplace separately (0.5, 0.5)"
     assert "variances" in PAPER["6"].stages["aggregate"]
     assert all(PAPER[str(n)].guarantee.startswith("epsilon-individual-DP") for n in range(14, 20))
+    assert all("not of the original records" in m.guarantee for m in PAPER.values() if m.is_private)
     assert all("each attribute alone" in PAPER[str(n)].space for n in range(20, 27))
     with pytest.raises(InputError, match="no method named 'cross_moment:27'"):
         Recipe(method="cross_moment:27", k=5, attributes=BOUNDED)
@@ -93,6 +94,9 @@ def test_statements_say_what_is_protected_and_what_is_not():
     caveats = " ".join(said["guarantees"][0]["not_promised"])
     assert "gaps between the eigenvalues" in caveats
     assert "false as printed" in caveats
+    # Its scale is private: no promise against someone who knows all of the method.
+    assert "noise had the same scale" in said["guarantees"][0]["against"]
+    assert "all of the method" not in said["guarantees"][0]["against"]
     # A mean alone has no spectrum.
     plain = microagg.release(survey(), recipe_for(privacy={"m": 0, "statistics": "spectra"})).statement
     assert plain.guarantees[0].model == "epsilon-differential privacy"
@@ -158,6 +162,9 @@ def test_cells_of_a_table_of_moments_come_in_a_random_order():
     privacy = {"epsilon": 1e6, "m": 0, "form": "moments"}
     kept = microagg.release(table, recipe_for(privacy=privacy, output={"order": "kept"}), seed=1).table
     first, second = (microagg.release(table, recipe_for(privacy=privacy), seed=seed).table for seed in (1, 2))
+    said = recipe_for(privacy=privacy, output={"order": "kept"})
+    assert any("which cell holds the first records" in line for line in CrossMoment.guarantee(said).not_promised)
+    assert not any("which cell" in line for line in CrossMoment.guarantee(recipe_for(privacy=privacy)).not_promised)
     columns = [[round(one, 2) for one in made["value"].to_pylist()[::2]] for made in (kept, first, second)]
     assert columns[0] != columns[1] != columns[2]
     assert sorted(columns[0]) == pytest.approx(sorted(columns[1]), abs=0.02)

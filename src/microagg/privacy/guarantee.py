@@ -240,7 +240,8 @@ def differential_privacy(
         :data:`ORIGINAL_RECORDS` only if the whole output is proved; else :data:`MICROAGGREGATED`, which adds in words
         that the original records are not what is protected.
     model : str
-        :data:`EPSILON_DP` or :data:`EPSILON_IDP`.
+        :data:`EPSILON_DP` or :data:`EPSILON_IDP`. The latter compares the table at hand with its neighbours, and with
+        noise of the same scale on both: it says nothing about someone who can tell that scale.
     unprotected : sequence of str
         Attributes published as they are beside the protected ones.
     bounds_from_data : sequence of str
@@ -265,21 +266,28 @@ def differential_privacy(
         target += (
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
         )
-    subject = "that record says" if of_records else "that record's part in its cell says"
-    if unprotected:
-        subject += " in the protected attributes"
+    subject = "that record" if of_records else "that record's part in its cell"
+    within = " in the protected attributes" if unprotected else ""
     others = "any other value of the public domain" + (
         " that leaves the bounds as they are" if bounds_from_data else ""
     )
+    if model == EPSILON_IDP:
+        against = (
+            "someone who knows every record but one, and not the scale of the noise, which depends on the records: "
+            f"each possible release is as likely as if {subject} said {others}{within} and the noise had the same "
+            f"scale, up to a factor of exp({epsilon:g})"
+        )
+    else:
+        against = (
+            f"someone who knows every record but one, and all of the method: whatever {subject} says{within}, each "
+            f"possible release is as likely as under {others}, up to a factor of exp({epsilon:g})"
+        )
     return Guarantee(
         model=model,
         parameters={"epsilon": epsilon},
         unit=f"replace {whole}",
         target=target,
-        against=(
-            f"someone who knows every record but one, and all of the method: whatever {subject}, each possible "
-            f"release is as likely as under {others}, up to a factor of exp({epsilon:g})"
-        ),
+        against=against,
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",

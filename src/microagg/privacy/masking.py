@@ -20,7 +20,7 @@ from microagg.aggregate.spectra import Spectra, matrices_of, nearest_orthogonal,
 from microagg.errors import ParameterError
 from microagg.privacy import sensitivity
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, laplace_on_reals
+from microagg.privacy.mechanism import Noise, laplace_on_reals, step_of
 
 __all__ = ["STRATEGIES", "Shares", "mask_coefficients", "mask_spectra", "rounding_error", "strategy_shares"]
 
@@ -207,6 +207,10 @@ def mask_spectra(
     the bound on aligned eigenvectors is then one on the mechanism. Its scale depends on the gaps between eigenvalues
     of the records at hand: this is individual differential privacy at most.
 
+    Masked numbers are multiples of a small step, and here the step is one of a private scale: whoever guessed the
+    records could see from the digits of a published mean whether they guessed right. So each number is moved by
+    chance within its step before it is scaled back.
+
     Noisy eigenvectors are replaced by the nearest orthogonal ones, and the matrices put together again.
     """
     d = moments.n_attributes
@@ -242,6 +246,7 @@ def mask_spectra(
                 for columns, kind, what in zip(of_kind, _kinds(moments.m), said, strict=False)
             ]
         )
+    noisy = noisy + step_of(1.0) * (noise.uniforms(noisy.size).reshape(noisy.shape) - 0.5)
     found = [part * scale for part, scale in zip(np.split(noisy, ends[:-1], axis=1), scales, strict=True)]
     covariances = _put_together(found[1], found[2], second.eigenvectors, d)
     masked = replace(

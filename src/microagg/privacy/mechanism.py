@@ -35,7 +35,17 @@ from microagg._random import uniforms_from
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget, float_above, float_below
 
-__all__ = ["Grid", "Noise", "OpenDPNoise", "SeededNoise", "add_laplace", "laplace_on_reals", "noise_from", "select"]
+__all__ = [
+    "Grid",
+    "Noise",
+    "OpenDPNoise",
+    "SeededNoise",
+    "add_laplace",
+    "laplace_on_reals",
+    "noise_from",
+    "select",
+    "step_of",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -183,6 +193,11 @@ def add_laplace(
     return noise.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
 
+def step_of(sensitivity: float) -> float:
+    """The step whose multiples :func:`laplace_on_reals` gives: a power of two, at most 2^-30 of `sensitivity`."""
+    return 2.0 ** (math.frexp(sensitivity)[1] - 31)
+
+
 def laplace_on_reals(
     values: FloatArray,
     sensitivity: float,
@@ -217,7 +232,7 @@ def laplace_on_reals(
     """
     if not (sensitivity > 0 and math.isfinite(sensitivity)):
         raise ParameterError(f"a sensitivity must be a finite number above 0. Got {sensitivity!r} instead.")
-    step = 2.0 ** (math.frexp(sensitivity)[1] - 31)
+    step = step_of(sensitivity)
     exact = (Fraction(sensitivity) + 2 * touched * Fraction(rounding_error)) / Fraction(step)
     limit = float(_LARGEST_COUNT)
     counts = np.rint(np.clip(values / step, -limit, limit)).astype(np.int64)

@@ -17,7 +17,10 @@ __all__ = ["numbered_methods", "with_moments"]
 _PATH = "microagg.releases.private_moments:CrossMoment"
 _REFERENCE = "Cross-moment microaggregation, docs/algorithms/cross_moment.md"
 _GIVEN_PARTITION = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
-_INDIVIDUAL = "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it"
+_INDIVIDUAL = (
+    "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
+    "original records"
+)
 _DOMAIN_SPACE = "public bounds: every attribute scaled to [0, 1]"
 
 

@@ -50,10 +50,12 @@ class PaperMethod:
     @property
     def summary(self) -> str:
         """In a sentence."""
-        kept = (_KEPT_OF_ONE if self.each_alone else _KEPT)[: self.plan.m + 1]
+        kept = list((_KEPT_OF_ONE if self.each_alone else _KEPT)[: self.plan.m + 1])
+        if self.plan.m and not self.each_alone and not self.plan.spectra and self.plan.content is Content.PURE:
+            kept[1] += " (all elements)"  # how much of the coskewness depends on whether records are drawn
         what = " and ".join([", ".join(kept[:-1]), kept[-1]]) if len(kept) > 1 else kept[0]
-        if self.plan.m and not self.each_alone and not self.plan.spectra:
-            what += " (all elements)" if self.plan.content is Content.PURE else " (of each attribute alone)"
+        if self.plan.m and not self.each_alone and self.plan.content is Content.VARIANCES:
+            what += " (of each attribute alone)"
         if self.plan.spectra:
             what += " as spectra"
         cells = "each attribute's own MDAV cells" if self.each_alone else "MDAV cells"

@@ -107,6 +107,11 @@ class CrossMoment:
                 *(("each group of attributes has cells of its own; their epsilons add up",) if several else ()),
             ),
             not_promised=(
+                *(
+                    ("hiding of which cell holds the first records of the input: cells stand in the order of these",)
+                    if recipe.output.order is RowOrder.KEPT and form == MOMENTS
+                    else ()
+                ),
                 "a record that would have been put into another cell: two cells would change, and others with them",
                 *(_SPECTRAL_CAVEATS if is_individual(plan) else ()),
             ),

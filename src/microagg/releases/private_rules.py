@@ -65,7 +65,7 @@ def _check_form(recipe: Recipe, method: Method) -> None:
         names = ", ".join(repr(name) for name in beside)
         other = f' or choose form = "{linked[0]}", which promises less' if linked else ""
         raise ValueError(
-            f"privacy.form: {form!r} protects whole records and publishes nothing as it is; not {names}. Give these "
+            f"privacy.form: {form!r} publishes nothing as it is; not {names}. Give these "
             f"role = 'quasi_identifier' to protect them, 'identifier' to drop them,{other}"
         )
 
