@@ -52,6 +52,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/differential_privacy.py
+	$(BIN)/python benchmarks/sweep.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -11,6 +11,10 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from microagg.aggregate.centroid import Cells
+from microagg.aggregate.moments import cell_moments
+from microagg.aggregate.pairing import odds_of_a_model, pair_draws
+from microagg.aggregate.sampling import draw_numbers
 from microagg.partition.mdav import MDAV
 from microagg.space.dependence import dependence_space
 from microagg.space.discriminant import Discriminant
@@ -45,6 +49,12 @@ def main(n_records: int) -> None:
     for name, seconds in least.items():
         print(f"  {name:<14} {seconds:6.2f}  {seconds / least['plain']:.2f} times plain")
     print(f"  fitting the predictions, not counted above: {fitting:.2f}")
+    cells = Cells(MDAV(k=K).fit(X).labels_)
+    drawn = draw_numbers(cell_moments(X, cells), cells.labels, rng.random)
+    with threadpool_limits(1):
+        modelling, odds = cpu_seconds(lambda: odds_of_a_model(X, y, drawn, K, classes=True))
+    dealing, _ = cpu_seconds(lambda: pair_draws(*odds, cells, rng.random))
+    print(f"  pairing draws with labels, not counted above: {modelling:.2f} for the model, {dealing:.2f} for dealing")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
+    from microagg.evaluation.frontier import Frontier
     from microagg.evaluation.measure import Evaluation
     from microagg.partition import (
         MDAV,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from microagg.releases.pipeline import release
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import Release
+    from microagg.releases.sweep import sweep
     from microagg.schema.attribute import Attribute
     from microagg.schema.schema import Schema
     from microagg.schema.taxonomy import Taxonomy
@@ -47,6 +49,7 @@ __all__ = [
     "Attribute",
     "Comparison",
     "Evaluation",
+    "Frontier",
     "GuaranteeError",
     "IndividualRanking",
     "InputError",
@@ -66,6 +69,7 @@ __all__ = [
     "evaluate",
     "refine",
     "release",
+    "sweep",
 ]
 
 _HOME = {
@@ -82,6 +86,7 @@ _HOME = {
     "compare": "microagg.evaluation.compare",
     "Evaluation": "microagg.evaluation.measure",
     "evaluate": "microagg.evaluation.evaluate",
+    "Frontier": "microagg.evaluation.frontier",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",
     "MicroaggError": "microagg.errors",
@@ -91,6 +96,7 @@ _HOME = {
     "Taxonomy": "microagg.schema.taxonomy",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
+    "sweep": "microagg.releases.sweep",
 }
 
 

@@ -1,13 +1,23 @@
-"""Threads of fitted models: small tables are fitted on one, which is faster and does not starve other work."""
+"""Threads: how many a computation may start; models of small tables are fitted on one, which is faster."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["threads_for"]
+__all__ = ["THREADS", "cores", "threads_for"]
+
+THREADS = "MICROAGG_THREADS"
+"""The environment's word on how many threads one computation may start."""
 
 _WORTH_MORE_THREADS = 50_000
+
+
+def cores() -> int:
+    """How many threads to start: one per core, or as many as ``MICROAGG_THREADS`` says (in a worker of a sweep 1)."""
+    wanted = os.environ.get(THREADS, "")
+    return int(wanted) if wanted.isdigit() and int(wanted) > 0 else os.cpu_count() or 1
 
 
 @contextmanager

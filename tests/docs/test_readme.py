@@ -33,12 +33,22 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
 
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = "\n".join(f"{20 + i},{i % 3}" for i in range(30))
-    Path("data.csv").write_text(f"age,zip\n{rows}\n")
+    rows = "\n".join(f"{20 + i},{i % 3},{i % 2}" for i in range(30))
+    for name in ("data.csv", "ours.csv", "theirs.csv"):
+        Path(name).write_text(f"age,zip,ill\n{rows}\n")
+    # A small grid, and something to predict: what `init` writes needs a person to finish it.
+    finished = '\n[sweep]\nmethods = ["mdav", "pcp"]\nk = [3]\nrepeats = 1\n'
     commands = [line.partition("#")[0].split()[1:] for block in blocks("") for line in block.splitlines()
                 if line.startswith("microagg ")]  # fmt: skip
-    assert [command[0] for command in commands] == ["init", "release", "check", "evaluate"]
+    assert [command[0] for command in commands] == [
+        "init", "release", "check", "evaluate", "sweep", "tradeoff", "evaluate",
+    ]  # fmt: skip
     for command in commands:
+        if command[0] == "release":
+            recipe = Path("recipe.toml").read_text()
+            before, name, after = recipe.partition("[attributes.ill]")
+            after = after.replace('role = "quasi_identifier"', 'role = "confidential"', 1)
+            Path("recipe.toml").write_text(before + name + after + finished)
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
 

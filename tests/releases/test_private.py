@@ -255,9 +255,7 @@ def test_bounds_read_from_the_data_make_the_promise_conditional_and_their_scale_
     made = microagg.release(people().select(["age"]), recipe)
     (guarantee,) = made.statement.guarantees
     assert guarantee.target == "the original records, given the bounds that were read from them"
-    assert any(
-        "the bounds of age were read from the data (1.5 x the largest value)" in a for a in guarantee.assumptions
-    )
+    assert any("the bounds of age were read from the data (1.5 x the largest value" in a for a in guarantee.assumptions)
     (expense,) = made.statement.budget["expenses"]
     assert expense["scale"] is expense["sensitivity"] is None
     largest = max(people()["age"].to_pylist())
@@ -415,7 +413,7 @@ def test_a_table_that_the_method_could_not_have_made_is_not_written(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("damage", ["target", "budget", "table"])
+@pytest.mark.parametrize("damage", ["target", "budget", "twice", "not a number", "table"])
 def test_check_finds_a_release_that_says_more_than_it_may(tmp_path, damage):
     import hashlib
 
@@ -429,6 +427,10 @@ def test_check_finds_a_release_that_says_more_than_it_may(tmp_path, damage):
         statement = json.loads(text)
         if damage == "target":
             statement["guarantees"][0]["target"] = "the original records"
+        elif damage == "twice":  # each within the budget, together beyond it
+            statement["budget"]["expenses"] *= 2
+        elif damage == "not a number":
+            statement["budget"]["spent"] = float("nan")
         else:
             statement["budget"]["expenses"][0]["epsilon"] = 1.5
         text = json.dumps(statement)

@@ -46,8 +46,8 @@ def test_a_flat_list_is_a_tree_of_depth_one():
 @pytest.mark.parametrize(
     ("parents", "message"),
     [
-        ({"a": "b", "b": "a"}, "cycle"),
-        ({"a": "b", "b": "a", "c": "root"}, "cycle"),
+        ({"a": "b", "b": "a"}, "cycle through 'a', 'b'"),
+        ({"a": "b", "b": "a", "c": "root"}, "cycle through 'a', 'b'"),
         ({"a": "x", "b": "y"}, "one root; this one has 2"),
     ],
 )

@@ -14,6 +14,8 @@ from microagg.cli.evaluate import evaluate
 from microagg.cli.init import init
 from microagg.cli.methods import methods
 from microagg.cli.release import release
+from microagg.cli.report import report
+from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
 
 __all__ = ["app", "main"]
@@ -44,7 +46,7 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, evaluate, tradeoff, methods, datasets, demo):
+for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, demo):
     app.command()(command)
 
 

@@ -82,7 +82,7 @@ def demo(
             for k in (3, 5, 10, 25):
                 made = release(table, recipe.changed({"k": k}))
                 say(f"    k = {k:>2}   {made.n_cells:>4} cells   loss {made.information_loss:6.2f}")
-            release(table, recipe, source=folder / "survey.csv").save(folder / "release")
+            release(table, recipe, source=folder / "survey.csv").save(folder / "release", report=True)
         findings = check_release(folder / "release")
     say("\nThe release at k = 5, checked on the written files:")
     for finding in findings:
@@ -93,5 +93,6 @@ def demo(
             say("    " + file.readline().rstrip())
     say(f"\nLook at  {output / 'recipe.toml'}             what was decided")
     say(f"         {output / 'release' / 'statement.txt'}   what is promised, and what is not")
+    say(f"         {output / 'release' / 'report.html'}     the same to read in a browser, print and sign")
     say(f"         {output / 'release' / 'manifest.json'}   what was run, with the hashes of the files")
     say(f"Repeat   microagg release {output / 'survey.csv'} -r {output / 'recipe.toml'} -o again/")

@@ -27,15 +27,21 @@ def release(
         typer.Option("--format", help="csv, csv.gz, tsv, parquet, feather, sav or dta; default: the input's."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
+    ] = True,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make a release: table, statement and manifest, with the guarantee recounted on the written file."""
+    """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
+    from microagg.releases.catalogue import method_named
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
+    from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
+    from microagg.tables.frames import columns_phrase
     from microagg.tables.labels import has_labels
     from microagg.tables.read import format_of
     from microagg.tables.write import WRITABLE
@@ -54,7 +60,7 @@ def release(
     with shows_progress():
         table = read_for(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
-        folder = made.save(output, format=target_format, overwrite=overwrite)
+        folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
     statement = made.statement
     if as_json:
         print_json(
@@ -69,6 +75,13 @@ def release(
         )
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
+    if method_named(chosen.method).is_private and source_format not in TYPED_BY_SCHEMA:
+        unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
+        if unrounded:
+            say(
+                f"Note: {columns_phrase(unrounded)} published with all digits, as whether every record is whole must "
+                "not show. To publish whole numbers, add to the declaration: resolution = 1"
+            )
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
     say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
@@ -91,4 +104,6 @@ def release(
     for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
+    if report:
+        say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._threads import cores
 
 __all__ = ["PointTree"]
 
@@ -106,6 +106,6 @@ def _in_runs(search: Callable[[IntArray], None], queries: FloatArray) -> None:
         return
     order = PointTree.of(queries).order
     runs = [order[start : start + _QUERIES_AT_ONCE] for start in range(0, len(order), _QUERIES_AT_ONCE)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         for done, _ in enumerate(pool.map(search, runs), 1):
             report("searching for near records", done / len(runs))

@@ -9,7 +9,6 @@ prices of its records are lowered until none does; so there is a valid bound at 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._threads import cores
 from microagg.partition.recombine import distinct_cells, sse_of_cells
 
 __all__ = ["Certificate", "certify"]
@@ -203,7 +203,7 @@ class _ColumnGeneration:
             )
             return found
 
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as workers:
+        with ThreadPoolExecutor(max_workers=cores()) as workers:
             results = list(workers.map(look, portions))
         done = [result for result in results if result is not None]
         if tried is None and len(done) == len(portions) and all(state == DONE for _, _, state in done):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._threads import cores
 
 __all__ = [
     "EFFORTS",
@@ -264,7 +264,7 @@ def searched(
 ) -> list[Found]:
     """Search from each start, on as many cores as there are runs; an interrupt ends all and keeps what they found."""
     found = [Found(start[pools.order], _sse(pools.X, start[pools.order])) for start in starts]
-    with ThreadPoolExecutor(max_workers=max(1, min(len(found), os.cpu_count() or 1))) as workers:
+    with ThreadPoolExecutor(max_workers=max(1, min(len(found), cores()))) as workers:
         pending = {
             workers.submit(pools.search, one.labels, effort, chance, halt, one)
             for one, chance in zip(found, chances, strict=True)

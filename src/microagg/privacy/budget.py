@@ -230,6 +230,9 @@ def float_below(exact: Fraction) -> float:
 
 
 def float_above(exact: Fraction) -> float:
-    """The smallest float that is not below `exact`."""
-    near = float(exact)
+    """The smallest float that is not below `exact`; infinity beyond all floats."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        return math.inf
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)

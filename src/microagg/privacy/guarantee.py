@@ -153,13 +153,20 @@ def drawn_from_cells(
     order_kept: bool = False,
     one_of_several: bool = False,
     guided_by: Sequence[str] = (),
+    paired_with: Sequence[str] = (),
     statistics: str = "mean and covariance",
 ) -> Guarantee:
     """The promise of sampled records: every published combination was drawn from statistics of at least k records.
 
-    See :func:`k_anonymity` for the parameters; `statistics` says what numbers were drawn from. It is
-    weaker than k-anonymity, and cannot be counted on a file.
+    See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
+    records of their cell, `statistics` says what numbers were drawn from. It is weaker than k-anonymity, and cannot be
+    counted on a file.
     """
+    dealt = (
+        f"chance with the odds of models of {', '.join(paired_with)}, every leaf of which holds at least {k} records"
+        if paired_with
+        else "chance"
+    )
     return Guarantee(
         model=DRAWN,
         parameters={"k": k},
@@ -168,7 +175,7 @@ def drawn_from_cells(
         against=(
             "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
             f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
-            "counts; which record of the cell a published one stands beside is chance"
+            f"counts; which record of the cell a published one stands beside is {dealt}"
         ),
         attributes=tuple(attributes),
         assumptions=(
@@ -183,6 +190,14 @@ def drawn_from_cells(
             "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
             "that some record of the cell has",
             "confidential values: each stands beside a draw from its own record's cell",
+            *(
+                (
+                    f"that {', '.join(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt "
+                    "so that they can",
+                )
+                if paired_with
+                else ()
+            ),
             *(
                 (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
                 if guided_by
@@ -244,22 +259,28 @@ def differential_privacy(
        analysis. TCC, 265-284. doi:10.1007/11681878_14
     """
     of_records = target == ORIGINAL_RECORDS
+    if of_records and unprotected:
+        target = f"the protected attributes of {target}"
     whole = "one record" if not unprotected else "the protected attributes of one record"
     if bounds_from_data:
         target += (
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
         )
     subject = "that record" if of_records else "that record's part in its cell"
+    within = " in the protected attributes" if unprotected else ""
+    others = "any other value of the public domain" + (
+        " that leaves the bounds as they are" if bounds_from_data else ""
+    )
     if model == EPSILON_IDP:
         against = (
             "someone who knows every record but one, and not the scale of the noise, which depends on the records: "
-            f"each possible release is as likely as if {subject} said anything else and the noise had the same scale, "
-            f"up to a factor of exp({epsilon:g})"
+            f"each possible release is as likely as if {subject} said{within} {others}, and the noise had the same "
+            f"scale, up to a factor of exp({epsilon:g})"
         )
     else:
         against = (
-            f"someone who knows every record but one, and all of the method: whatever {subject} says, each possible "
-            f"release is as likely as under any other value, up to a factor of exp({epsilon:g})"
+            f"someone who knows every record but one, and all of the method: whatever {subject} says{within}, each "
+            f"possible release is as likely as under {others}, up to a factor of exp({epsilon:g})"
         )
     return Guarantee(
         model=model,
@@ -270,13 +291,19 @@ def differential_privacy(
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",
-            "the number of records is public, and so are columns, their types, and declared bounds and categories",
+            "the number of records is public, and so are columns, their types and labels, and declared bounds and "
+            "categories: none of these was read off the records",
+            "no record could be outside the public domain: a table with missing values, undeclared categories, or "
+            "values outside the bounds that the recipe does not clamp is refused, and the refusal is not published",
+            "the salt of the input's fingerprint stays with the data holder, in the receipt; without it SHA-256 hides "
+            "the input",
             "noise came from OpenDP's exact samplers, fed by the system's secure source",
             "other releases of the same records count: their epsilons add up",
             *(
                 (
-                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value): "
-                    "the promise is conditional on them, and does not cover what they tell about the largest value",
+                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value, "
+                    "and where there are negative ones the smallest): the promise is conditional on them, and does not "
+                    "cover what they tell about these values",
                 )
                 if bounds_from_data
                 else ()

@@ -186,7 +186,7 @@ def add_laplace(
     discrete Laplace noise on integers the same sum holds term by term (Ghosh, Roughgarden & Sundararajan 2009).
     """
     epsilon = float_below(budget.remaining)
-    scale = float_above(Fraction(sensitivity) / Fraction(epsilon)) if epsilon > 0 else math.inf
+    scale = _scale(Fraction(sensitivity), epsilon, on)
     budget.spend(
         "Laplace", on=on, epsilon=epsilon, sensitivity=sensitivity * step, scale=scale * step, draws=len(counts)
     )
@@ -258,11 +258,21 @@ def select(scores: IntArray, sensitivity: int, *, budget: Budget, noise: Noise, 
     ``2 sum D / scale = epsilon`` by sequential composition.
     """
     epsilon = float_below(budget.remaining)
-    scale = float_above(Fraction(2 * sensitivity) / Fraction(epsilon)) if epsilon > 0 else math.inf
+    scale = _scale(Fraction(2 * sensitivity), epsilon, on)
     budget.spend(
         "exponential", on=on, epsilon=epsilon, sensitivity=sensitivity * step, scale=scale * step, draws=len(scores)
     )
     return noise.noisy_max(scores, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+
+def _scale(numerator: Fraction, epsilon: float, on: str) -> float:
+    """A float that is not below numerator / epsilon; nothing left to spend is refused by the budget."""
+    if epsilon <= 0:
+        return math.inf
+    scale = float_above(numerator / Fraction(epsilon))
+    if not math.isfinite(scale):
+        raise ParameterError(f"epsilon = {epsilon:g} is too small for {on}: noise of that scale is beyond all numbers")
+    return scale
 
 
 def _measurement(kind: str, scale: float) -> Any:

@@ -14,7 +14,7 @@ from microagg.releases.manifest import sha256_of_file
 from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
-from microagg.releases.release import MANIFEST, STATEMENT, STATEMENT_TEXT, read_as_written
+from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
@@ -43,7 +43,7 @@ def check_release(folder: str | Path) -> list[Finding]:
         raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
         raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
-    expected = (table_name, STATEMENT, STATEMENT_TEXT)
+    expected = (table_name, STATEMENT, STATEMENT_TEXT, *(name for name in (REPORT, REPORT_JSON) if name in promised))
     findings = [_check_file(folder, name, promised.get(name)) for name in expected]
     findings.append(_check_nothing_else(folder, {MANIFEST, *expected}))
     table = read_as_written(folder / table_name)

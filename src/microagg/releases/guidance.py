@@ -24,7 +24,7 @@ from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
 from microagg.space.standardize import standardize
 from microagg.tables.frames import columns_phrase
 
-__all__ = ["Guidance", "guided", "told"]
+__all__ = ["Guidance", "guided", "told", "told_of_pairing"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -58,6 +58,7 @@ def guided(
     guides: Sequence[Measured],
     recipe: Recipe,
     form_cells: Callable[[FloatArray], IntArray],
+    predict: Callable[..., FloatArray] = cross_fitted,
 ) -> Guidance:
     """The space of one block: its quasi-identifiers alone, or as the recipe's [space] shapes them.
 
@@ -71,6 +72,8 @@ def guided(
         The attributes that help, as :func:`microagg.releases.prepare.prepare` settled them.
     form_cells : callable
         From a matrix to cells, as the recipe's method forms them; ``alpha = "auto"`` tries it.
+    predict : callable
+        As :func:`microagg.space.prediction.cross_fitted`; whoever tries many k may keep what it gave.
     """
     space = recipe.space
     if space.dependence is not None:
@@ -92,7 +95,7 @@ def guided(
     if space.prediction is not None:
         _refuse_constant(guides)
         weight = space.prediction.weight
-        predictions = [cross_fitted(matrix, guide.values, classes=guide.kind is Kind.NOMINAL) for guide in guides]
+        predictions = [predict(matrix, guide.values, classes=guide.kind is Kind.NOMINAL) for guide in guides]
         return Guidance(
             prediction_space(matrix, predictions, weight, m_x=len(attributes)),
             {"form": "prediction", "weight": weight, "folds": FOLDS, "model": "gradient boosting"},
@@ -172,8 +175,28 @@ def told(
         if guidance.shaped
         else f"{guidance.how}: cells are those of the quasi-identifiers alone, formed without {columns_phrase(names)}"
     )
-    where = "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {', '.join(attributes)})"
-    return Told((remark, f"{diversity}{where}"), facts | {"diversity": diversity.as_dict()})
+    return Told((remark, f"{diversity}{_cells_of(attributes, recipe)}"), facts | {"diversity": diversity.as_dict()})
+
+
+def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequence[Measured], recipe: Recipe) -> Told:
+    """Say that the draws of a block were paired with labels, and how diverse these are in the cells."""
+    if not paired:
+        return Told((), {})
+    names = [one.name for one in paired]
+    remark = (
+        f"which draw of a cell stands beside which of its records was decided by chance with the odds of a gradient "
+        f"boosting model of {columns_phrase(names)}, every leaf of which holds at least {recipe.k} records. What ties "
+        "them to the quasi-identifiers is kept within cells too, so they can be predicted better from the release"
+    )
+    diversity = cells_diversity(paired, labels)
+    facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity.as_dict()}
+    whose = "" if tuple(names) == recipe.guides else f"of {columns_phrase(names)}: "  # where it is not yet told
+    return Told((remark, f"{whose}{diversity}{_cells_of(attributes, recipe)}"), facts)
+
+
+def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
+    """Which cells are spoken of, where there are several partitions."""
+    return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {', '.join(attributes)})"
 
 
 def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from microagg.errors import did_you_mean
-from microagg.releases.catalogue import method_named
+from microagg.releases.catalogue import Method, method_named
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.schema import toml_key
 
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
 
-__all__ = ["check_guides", "guiding_attributes", "shaping_attributes"]
+__all__ = ["can_be_guided", "check_guides", "forms_cells_of_records", "guiding_attributes", "shaping_attributes"]
 
 
 def guiding_attributes(recipe: Recipe) -> tuple[str, ...]:
@@ -39,8 +40,20 @@ def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
     return () if idle else guiding_attributes(recipe)
 
 
+def forms_cells_of_records(method: Method) -> bool:
+    """Whether its cells are of whole records, whatever the number of attributes."""
+    return method.labels == "records" and method.partitioner_class.max_attributes is None
+
+
+def can_be_guided(method: Method) -> bool:
+    """Whether guides mean anything to a method; a recipe may still be refused for other reasons."""
+    in_a_space = not method.is_private or method.private.uses_space
+    return forms_cells_of_records(method) and in_a_space and not method.data_free_space
+
+
 def check_guides(recipe: Recipe) -> None:
-    """Raise ValueError with the line that mends the recipe, if its space cannot be guided as it asks."""
+    """Raise ValueError with the line that mends the recipe, if its space or its draws cannot be guided as it asks."""
+    _check_guides_named(recipe, recipe.aggregate.paired_with, "aggregate.paired_with")
     keys = {"dependence": "attributes", "discriminant": "target", "prediction": "target"}
     form = next((form for form in keys if getattr(recipe.space, form) is not None), None)
     if form is None:
@@ -51,17 +64,21 @@ def check_guides(recipe: Recipe) -> None:
         if not confidential:
             raise ValueError("space.dependence: no attribute has role = 'confidential'; there is nothing to depend on")
         raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
-    for name in names:
-        _check_guide(recipe, name, f"space.{form}.{keys[form]}")
-    if len(set(names)) < len(names):
-        raise ValueError(f"space.{form}.{keys[form]}: an attribute is named twice")
+    _check_guides_named(recipe, names, f"space.{form}.{keys[form]}")
     method = method_named(recipe.method)
-    if method.partitioner_class.labels != "records" or method.partitioner_class.max_attributes is not None:
+    if not forms_cells_of_records(method):
         raise ValueError(
             f"space.{form}: {method.name} does not form cells of records from several attributes. 'mdav' does"
         )
     if method.data_free_space:
         raise ValueError(f"space.{form}: {method.name} needs a space that does not depend on the data. 'mdav' does not")
+
+
+def _check_guides_named(recipe: Recipe, names: Sequence[str], key: str) -> None:
+    for name in names:
+        _check_guide(recipe, name, key)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{key}: an attribute is named twice")
 
 
 def _check_guide(recipe: Recipe, name: str, key: str) -> None:

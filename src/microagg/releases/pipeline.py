@@ -19,7 +19,7 @@ from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.privacy.mechanism import noise_from
 from microagg.releases.catalogue import method_named
-from microagg.releases.guidance import guided, told
+from microagg.releases.guidance import guided, told, told_of_pairing
 from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
@@ -101,13 +101,15 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         protected = _mix_values(prepared, recipe)
     else:
         protected = _form_cells(prepared, recipe, seed)
+    origins = prepared.rows if protected.linked and protected.table is None else None
     if protected.table is not None:
         released = Frame.of(protected.table, frame.library)
     else:
         released = prepared.frame.with_arrays(protected.arrays)
         released = released.select([name for name in frame.names if name in recipe.schema.published])
-        if recipe.output.order is RowOrder.SHUFFLED and protected.linked:
-            released = released.take(_shuffled(released.n_records, seed))
+        if recipe.output.order is RowOrder.SHUFFLED and origins is not None:
+            order = _shuffled(released.n_records, seed)
+            released, origins = released.take(order), origins[order]
         released = released.without_unused_categories()
 
     if method.is_private:
@@ -143,6 +145,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         digest=digest,
         blocks=tuple(_in_input_order(block, prepared.rows, frame.n_records) for block in protected.blocks),
         information_loss=protected.information_loss,
+        original=frame,
+        origins=origins,
     )
 
 
@@ -164,7 +168,8 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     arrays: dict[str, pa.Array] = {}
     blocks: list[Block] = []
     remarks: list[str] = []
-    guides = list(prepared.guides.values())
+    guides, paired = list(prepared.guides.values()), list(prepared.paired.values())
+    paired_by: list[Mapping[str, Any]] = []
     guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
     for attributes in chosen:
@@ -177,17 +182,21 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         if recipe.aggregate.form is AggregateForm.SAMPLED:
             _require_cells(labels, attributes, recipe.k)
             choice = recipe.aggregate
-            arrays |= sampled_columns(measured, cells, uniforms, n_moments=choice.moments, content=choice.content)
+            arrays |= sampled_columns(
+                measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
+            )
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
-        remarks += [*said, *certified, *guidance_told.remarks]
+        pairing_told = told_of_pairing(attributes, labels, paired, recipe)
+        remarks += [*said, *certified, *guidance_told.remarks, *pairing_told.remarks]
         guided_by += [guidance_told.facts] if guidance_told.facts else []
+        paired_by += [pairing_told.facts] if pairing_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = _stages_of_cells(recipe, blocks, sum(space.shape[1] for space in spaces.values()), guided_by)
+    stages = _stages_of_cells(recipe, blocks, sum(space.shape[1] for space in spaces.values()), guided_by, paired_by)
     return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
@@ -263,6 +272,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
                 order_kept=recipe.output.order is RowOrder.KEPT,
                 one_of_several=len(blocks) > 1,
                 guided_by=shaping_attributes(recipe),
+                paired_with=recipe.aggregate.paired_with,
                 statistics=_drawn_from(recipe),
             )
             for block in blocks
@@ -309,7 +319,11 @@ def _aggregated(recipe: Recipe) -> dict[str, Any]:
 
 
 def _stages_of_cells(
-    recipe: Recipe, blocks: Sequence[Block], n_coordinates: int, guided_by: Sequence[Mapping[str, Any]]
+    recipe: Recipe,
+    blocks: Sequence[Block],
+    n_coordinates: int,
+    guided_by: Sequence[Mapping[str, Any]],
+    paired_by: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, dict[str, Any]]:
     return {
         "space": {
@@ -319,7 +333,7 @@ def _stages_of_cells(
             **({"guided": list(guided_by)} if guided_by else {}),
         },
         "partition": {"blocks": [block.facts() for block in blocks]},
-        "aggregate": _aggregated(recipe),
+        "aggregate": _aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     }
 
 

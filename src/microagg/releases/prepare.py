@@ -37,6 +37,8 @@ class Prepared:
         The quasi-identifiers, in the order of the table; missing values settled by the policy.
     guides : dict of name to Measured
         Attributes that help to form the cells and are published as they are; missing values settled by the policy.
+    paired : dict of name to Measured
+        Attributes that draws are paired with, published as they are; no missing value is filled in.
     weights : ndarray or None
     remarks : tuple of str
     """
@@ -45,6 +47,7 @@ class Prepared:
     rows: IntArray
     measured: dict[str, Measured]
     guides: dict[str, Measured]
+    paired: dict[str, Measured]
     weights: FloatArray | None
     remarks: tuple[str, ...]
 
@@ -53,7 +56,10 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     """Measure the quasi-identifiers and carry out the missing-value policy."""
     names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
     measured = [measure(frame.column(name), recipe.attributes[name]) for name in names]
-    guides = [_measure_guide(frame.column(name), recipe.attributes[name]) for name in recipe.guides]
+    guides, paired = (
+        [_measure_guide(frame.column(name), recipe.attributes[name]) for name in names_of]
+        for names_of in (recipe.guides, recipe.aggregate.paired_with)
+    )
     weights = _sampling_weights(frame, recipe)
     rows = np.arange(frame.n_records)
     remarks: list[str] = []
@@ -62,20 +68,24 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
 
     incomplete = [column for column in measured if column.missing.any()]
     guides_incomplete = [column for column in guides if column.missing.any()]
+    paired_incomplete = [column for column in paired if column.missing.any() and column.name not in recipe.guides]
+    labels_incomplete = [*guides_incomplete, *paired_incomplete]
     if recipe.missing.policy is MissingPolicy.ERROR:
         _refuse_missing("quasi-identifiers", incomplete)
         _refuse_missing("attributes that help to form the cells", guides_incomplete)
-    if (incomplete or guides_incomplete) and recipe.missing.policy is MissingPolicy.SUPPRESS:
-        rows = np.flatnonzero(~np.any([column.missing for column in [*incomplete, *guides_incomplete]], axis=0))
+        _refuse_missing("attributes that draws are paired with", paired_incomplete)
+    if (incomplete or labels_incomplete) and recipe.missing.policy is MissingPolicy.SUPPRESS:
+        rows = np.flatnonzero(~np.any([column.missing for column in [*incomplete, *labels_incomplete]], axis=0))
         if len(rows) < recipe.k:
             raise TableError(f"only {len(rows)} records are complete; k = {recipe.k} needs at least {recipe.k}")
         what = "a missing quasi-identifier"
-        if guides_incomplete:
-            what += f" or without {columns_phrase([column.name for column in guides_incomplete])}"
+        if labels_incomplete:
+            what += f" or without {columns_phrase([column.name for column in labels_incomplete])}"
         remarks.append(f"{frame.n_records - len(rows)} records with {what} were left out")
         frame = frame.take(rows)
         measured = [column.take(rows) for column in measured]
         guides = [column.take(rows) for column in guides]
+        paired = [column.take(rows) for column in paired]
         weights = weights[rows] if weights is not None else None
     if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
         measured = [_impute(column, weights) if column.missing.any() else column for column in measured]
@@ -95,6 +105,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         rows,
         {column.name: column for column in measured},
         {column.name: column for column in guides},
+        {column.name: column for column in paired},
         weights,
         tuple(remarks),
     )
@@ -102,7 +113,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
 
 def as_they_are(frame: Frame) -> Prepared:
     """Records with nothing settled: a differentially private method measures them on public scales by itself."""
-    return Prepared(frame, np.arange(frame.n_records), {}, {}, None, ())
+    return Prepared(frame, np.arange(frame.n_records), {}, {}, {}, None, ())
 
 
 def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +130,8 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Find
         promised, budget = statement["guarantees"], statement["budget"]
         spent, expenses = float(budget["spent"]), [float(one["epsilon"]) for one in budget["expenses"]]
         for_publication, n_records = bool(statement["for_publication"]), int(statement["n_records"])
+        if not all(map(math.isfinite, (spent, *expenses))):
+            raise ValueError("ledger")
     except (
         FileNotFoundError,
         UnicodeDecodeError,
@@ -144,7 +148,9 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Find
     if n_records != table.num_rows:
         return Finding("statement", False, f"speaks of {n_records} records; the table has {table.num_rows}")
     epsilon = recipe.privacy.epsilon
-    if not (expenses and 0 < spent <= epsilon and max(expenses) <= epsilon and budget["epsilon"] == epsilon):
+    # Every method composes sequentially: what mechanisms spent adds up, exactly, to no more than what is told as spent.
+    fits = bool(expenses) and min(expenses) > 0 and sum(map(Fraction, expenses)) <= spent <= epsilon
+    if not (fits and budget["epsilon"] == epsilon):
         return Finding("statement", False, "its ledger does not fit the budget")
     said = f"spent {spent:.6g} of epsilon = {epsilon:g}"
     if not for_publication:

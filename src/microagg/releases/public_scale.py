@@ -25,6 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 
 FROM_DATA_FACTOR = 1.5  # of the largest value: the papers' domain
 _LARGEST = 1e300
+_SECONDS_OF_DAY = 86_400
 _LARGEST_INTEGER = 2.0**62
 
 
@@ -85,8 +86,15 @@ class PublicColumn:
         result = np.clip(values, low, high)
         if resolution is not None:
             result = round_to_resolution(np.clip(result, -_LARGEST_INTEGER, _LARGEST_INTEGER), resolution)
-        whole = self.column.is_integer or self.column.is_temporal
-        return np.clip(result, np.ceil(low), np.floor(high)) if whole else np.clip(result, low, high)
+        if self.column.is_integer or self.column.is_temporal:
+            return np.clip(result, np.ceil(low), min(np.floor(high), self._last_of_day()))
+        return np.clip(result, low, high)
+
+    def _last_of_day(self) -> float:
+        """The last time of a day, of a column of such times: the end of the day is not one."""
+        import pyarrow as pa
+
+        return _SECONDS_OF_DAY * self.column.unit - 1.0 if pa.types.is_time(self.column.values.type) else np.inf
 
     def _resolution(self) -> float | None:
         """The declared one, or the type's; never one that was read from the data, as that of times is."""
@@ -147,6 +155,7 @@ def _numeric(column: Column, attribute: Attribute, clamp: bool, bounds_from_data
         low, high = (column.absolute_number_of(bound) for bound in attribute.bounds)
     if not np.isfinite(high - low):
         raise TableError(f"column {column.name!r}: its bounds are too far apart to measure with")
+    _require_room(column, attribute, low, high)
     outside = int(((values < low) | (values > high)).sum())
     if outside and not clamp:
         raise TableError(
@@ -154,6 +163,25 @@ def _numeric(column: Column, attribute: Attribute, clamp: bool, bounds_from_data
             "[privacy] clamp = true to move them to the nearest bound"
         )
     return PublicColumn(column, attribute, np.clip(values, low, high), low, high, bounds_from_data=from_data)
+
+
+def _require_room(column: Column, attribute: Attribute, low: float, high: float) -> None:
+    """Refuse bounds that the column's type cannot publish, whatever the records are."""
+    import pyarrow as pa
+
+    kind = column.values.type
+    whole = column.is_integer or column.is_temporal
+    if not low < high or (whole and np.ceil(low) > np.floor(high)):
+        raise TableError(f"column {column.name!r} holds {kind} values: no two of them lie within its bounds")
+    if pa.types.is_time(kind) and not 0 <= low < high <= _SECONDS_OF_DAY * column.unit:
+        raise TableError(f"column {column.name!r} holds times of day: its bounds must lie within 0 and 86400 seconds")
+    try:
+        ends = PublicColumn(column, attribute, np.empty(0), low, high).published(np.array([low, high]))
+        fits = bool(np.isfinite(Column(column.name, ends).absolute()).all())
+    except pa.ArrowInvalid:
+        fits = False
+    if not fits:
+        raise TableError(f"column {column.name!r} holds {kind} values, which cannot hold its bounds")
 
 
 def _bounds_of(column: Column, values: FloatArray) -> tuple[float, float]:
@@ -173,7 +201,8 @@ def _nominal(column: Column, attribute: Attribute, codes: Any, found: Any) -> Pu
     allowed = labels if tree is None or declared is None else tuple(category_text(one) for one in declared)
     place = {label: code for code, label in enumerate(labels)}
     domain = tuple(place[label] for label in allowed)
-    within = ranks_of(column, codes, found, allowed).astype(np.int64)
+    where = "among the declared ones" if declared is not None else "in its taxonomy"
+    within = ranks_of(column, codes, found, allowed, where=where).astype(np.int64)
     values = np.asarray(domain, dtype=np.float64)[within]
     _labels_as(column, labels)
     return PublicColumn(column, attribute, values, 0.0, float(max(len(labels) - 1, 1)), labels, domain)

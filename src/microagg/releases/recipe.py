@@ -30,6 +30,7 @@ from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
 from microagg.releases.privacy_choice import PrivacyChoice
+from microagg.releases.sweep_choice import SweepChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
@@ -126,7 +127,8 @@ class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
     Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
-    (2, skew-normal); with ``content = "variances"`` each attribute alone.
+    (2, skew-normal); with ``content = "variances"`` each attribute alone. With `paired_with`, sampled records stand
+    beside values of those attributes that they fit.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
@@ -135,9 +137,17 @@ class AggregateChoice(_Table):
     numeric: Representative = Representative.MEAN
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
+    paired_with: tuple[str, ...] = ()
+
+    @field_validator("paired_with", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if self.paired_with and self.form is not AggregateForm.SAMPLED:
+            raise ValueError("paired_with is for form = 'sampled'; a representative stands beside all of its cell")
         for kind in Kind:
             choice = getattr(self, kind)
             allowed = Representative.allowed_for(kind)
@@ -220,7 +230,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, input, output, privacy : optional
+    space, aggregate, missing, strata, blocks, input, output, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -246,6 +256,7 @@ class Recipe(BaseModel):
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
     privacy: PrivacyChoice | None = None
+    sweep: SweepChoice | None = None
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
@@ -297,6 +308,8 @@ class Recipe(BaseModel):
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
+        if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
+            raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
         return self
 
     @field_serializer("attributes")
@@ -370,9 +383,12 @@ class Recipe(BaseModel):
         except tomllib.TOMLDecodeError as error:
             raise RecipeError(f"{name}: {_explain_toml(text, error)}") from None
         attributes = content.get("attributes")
-        for attribute in attributes.values() if isinstance(attributes, dict) else ():
+        for column, attribute in attributes.items() if isinstance(attributes, dict) else ():
             if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
-                attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                try:
+                    attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                except RecipeError as error:
+                    raise RecipeError(f"attributes.{column}.taxonomy: {error}") from None
         return cls(**content)
 
     def as_dict(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.protected import Block
 from microagg.releases.recipe import Recipe
+from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing, write_file_whole
 from microagg.releases.verify import Recount, recount, require_k, require_public
@@ -26,12 +28,13 @@ from microagg.tables.write import WRITABLE, write_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FILES", "MANIFEST", "STATEMENT", "Block", "Release", "read_as_written"]
+    from microagg.report.document import Report
 
-MANIFEST = "manifest.json"
+__all__ = ["FILES", "MANIFEST", "REPORT", "REPORT_JSON", "STATEMENT", "Block", "Release", "read_as_written"]
+
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
-FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, "table.")
+FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, "table.")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class Release:
     information_loss : float or None
         100 SSE/SST of the cells in the space of the quasi-identifiers, whatever else guided them. None of a
         differentially private release: the number would come from the records without noise.
+    original : Frame or None
+        The input, for reports. Internal, as `blocks`.
+    origins : ndarray or None
+        For each released record its place in the input; None if rows are no records. Internal.
     """
 
     frame: Frame = field(repr=False)
@@ -60,6 +67,8 @@ class Release:
     digest: InputDigest = field(repr=False)
     blocks: tuple[Block, ...] = field(repr=False)
     information_loss: float | None
+    original: Frame | None = field(default=None, repr=False)
+    origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -77,7 +86,7 @@ class Release:
         """The number of cells, summed over blocks."""
         return sum(block.n_cells for block in self.blocks)
 
-    def save(self, folder: str | Path, *, format: str = "csv", overwrite: bool = False) -> Path:
+    def save(self, folder: str | Path, *, format: str = "csv", report: bool = False, overwrite: bool = False) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does
@@ -89,6 +98,8 @@ class Release:
         folder : path
             Must not exist, unless `overwrite`, and then be an earlier release or empty.
         format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
+        report : bool, default False
+            Write the public report (``report.html``, ``report.json``), too.
         overwrite : bool, default False
         """
         folder = Path(folder).absolute()
@@ -109,10 +120,62 @@ class Release:
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
+            if report:
+                written_report = replace(self, statement=statement)._report(files)
+                (partial / REPORT).write_text(written_report.as_html(), encoding="utf-8")
+                (partial / REPORT_JSON).write_text(written_report.as_json(), encoding="utf-8")
+                files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
             write_file_whole(self.receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
         return folder
+
+    def report(self, path: str | Path, *, internal: bool = False, full: bool = False, overwrite: bool = False) -> Path:
+        """Write a report that a person can read, print and sign, and beside it the same numbers as JSON.
+
+        Parameters
+        ----------
+        path : path ending in ".html"
+            In the folder of this release only as ``report.html``; the manifest there is then brought up to date.
+        internal : bool, default False
+            False writes the public form: no value of a record, nothing exact of the original. True adds figures of
+            the original, of single cells and of single records; it is never written into a folder of a release.
+        full : bool, default False
+            Take all default measures on all records, which may last; otherwise a quick choice, of large tables on a
+            sample.
+        overwrite : bool, default False
+        """
+        from microagg.releases.reports import write_beside_release
+
+        saved = Path(path).absolute().parent / MANIFEST
+        files = json.loads(saved.read_text(encoding="utf-8"))["output"]["sha256"] if saved.is_file() else {}
+        files = {name: digest for name, digest in files.items() if name not in (REPORT, REPORT_JSON)}
+        return write_beside_release(
+            lambda: self._report(files, internal=internal, full=full),
+            Path(path),
+            internal=internal,
+            overwrite=overwrite,
+            salted_sha256=self.digest.salted_sha256,
+        )
+
+    def _report(self, files: Mapping[str, str], *, internal: bool = False, full: bool = False) -> Report:
+        from microagg.report.document import Report
+        from microagg.report.material import Material
+
+        return Report.of(
+            Material(
+                self.frame,
+                self.recipe,
+                self.original,
+                self.origins,
+                self.statement.as_dict(),
+                self.manifest.as_dict(),
+                self.blocks,
+                files,
+                internal,
+                full,
+            )
+        )
 
     def receipt_path(self, folder: str | Path) -> Path:
         """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""

@@ -18,6 +18,7 @@ from microagg.aggregate.centroid import (
     round_to_resolution,
 )
 from microagg.aggregate.moments import Content, Moments, cell_moments, cell_third_moments
+from microagg.aggregate.pairing import odds_of_a_model, pair_draws
 from microagg.aggregate.repair import feasible_skewness
 from microagg.aggregate.sampling import (
     Uniforms,
@@ -64,6 +65,8 @@ def sampled_columns(
     measured: Sequence[Measured],
     cells: Cells,
     uniforms: Uniforms,
+    k: int,
+    paired: Sequence[Measured] = (),
     *,
     n_moments: int = 1,
     content: Content = Content.PURE,
@@ -72,10 +75,21 @@ def sampled_columns(
 
     Numbers come from the cell's mean and covariance (with two moments, also from its marginal coskewness), within
     declared bounds and rounded to the resolution; categories, ordered or not, from the cell's counts of each attribute
-    alone.
+    alone. Which draw of a cell stands beside which of its records is chance; with `paired` attributes, chance with the
+    odds of models that have at least k records in a leaf.
     """
+    drawn = _draws(measured, cells, uniforms, n_moments, content)
+    if paired:
+        dealt = _dealt(measured, drawn, cells, uniforms, k, paired)
+        drawn = {name: values[dealt] for name, values in drawn.items()}
+    return {column.name: column.published(drawn[column.name]) for column in measured}
+
+
+def _draws(
+    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
+) -> dict[str, FloatArray]:
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
-    arrays = {}
+    draws = {}
     if numeric:
         values = np.column_stack([column.values for column in numeric])
         drawn = _drawn_numbers(values, cells, uniforms, n_moments, content)
@@ -83,11 +97,31 @@ def sampled_columns(
             numbers = np.ascontiguousarray(drawn[:, j])
             if column.resolution is not None:  # counted in 64-bit integers
                 numbers = np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)
-            arrays[column.name] = column.published(rounded(column, numbers))
+            draws[column.name] = rounded(column, numbers)
     for column in measured:
         if column.kind is not Kind.NUMERIC:
-            arrays[column.name] = column.published(draw_categories(column.values, cells, uniforms))
-    return arrays
+            draws[column.name] = draw_categories(column.values, cells, uniforms)
+    return draws
+
+
+def _dealt(
+    measured: Sequence[Measured],
+    drawn: dict[str, FloatArray],
+    cells: Cells,
+    uniforms: Uniforms,
+    k: int,
+    paired: Sequence[Measured],
+) -> npt.NDArray[np.int64]:
+    """Which draw each record gets, by models of the paired attributes; several are taken as independent given x."""
+    X = np.column_stack([column.values for column in measured])
+    X_drawn = np.column_stack([drawn[column.name] for column in measured])
+    categories = [len(column.labels) if column.kind is Kind.NOMINAL else 0 for column in measured]
+    odds = [
+        odds_of_a_model(X, one.values, X_drawn, k, classes=one.kind is Kind.NOMINAL, n_categories=categories)
+        for one in paired
+    ]
+    wanted, offered = (np.hstack(side) for side in zip(*odds, strict=True))
+    return pair_draws(wanted, offered, cells, uniforms)
 
 
 def _drawn_numbers(

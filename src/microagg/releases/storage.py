@@ -100,8 +100,8 @@ def _put_in_place(partial: Path, path: Path, overwrite: bool, ours: Collection[s
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_file_whole(path: Path, text: str) -> None:
-    """Write a text file that is there whole or not at all."""
+def write_file_whole(path: Path, text: str, *, readable: bool = False) -> None:
+    """Write a text file that is there whole or not at all; for its owner only, unless others may read it."""
     _remove_abandoned(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.{os.getpid()}.", suffix=".partial", dir=path.parent)
     partial = Path(name)
@@ -110,6 +110,8 @@ def write_file_whole(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        if readable:
+            partial.chmod(0o666 & ~_umask())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

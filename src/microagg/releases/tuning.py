@@ -81,4 +81,6 @@ def _score(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray,
         return float((y_test == y[0]).mean())
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     with threads_for(len(X)):
-        return float(kind(random_state=0, early_stopping=False, max_iter=50).fit(X, y).score(X_test, y_test))
+        # Cells' means are few: small trees say what there is to say, in half the time.
+        model = kind(random_state=0, early_stopping=False, max_iter=50, max_leaf_nodes=15)
+        return float(model.fit(X, y).score(X_test, y_test))

@@ -141,14 +141,19 @@ def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
 
 
 def ranks_of(
-    column: Column, codes: npt.NDArray[np.int64], found: Sequence[Any], labels: Sequence[Any]
+    column: Column,
+    codes: npt.NDArray[np.int64],
+    found: Sequence[Any],
+    labels: Sequence[Any],
+    *,
+    where: str = "among the declared ones",
 ) -> npt.NDArray[np.float64]:
     """Place of each record's category in `labels`; NaN where missing."""
     place = {category_text(label): rank for rank, label in enumerate(labels)}
     places = np.array([place.get(category_text(label), -1) for label in found] + [-1], dtype=np.float64)
     undeclared = int((places[:-1] < 0).sum())
     if undeclared:
-        raise TableError(f"column {column.name!r} has {undeclared} categories that are not among the declared ones")
+        raise TableError(f"column {column.name!r} has {undeclared} categories that are not {where}")
     ranks = places[codes]
     ranks[codes < 0] = np.nan
     return ranks

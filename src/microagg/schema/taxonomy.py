@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,7 +29,7 @@ def category_text(label: Any) -> str:
     """
     if isinstance(label, bool):
         return str(label).lower()
-    if isinstance(label, float | Decimal) and label == int(label):
+    if isinstance(label, float | Decimal) and math.isfinite(label) and label == int(label):
         return str(int(label))
     return str(label)
 
@@ -61,13 +62,13 @@ class Taxonomy:
         roots = list(dict.fromkeys(parent for parent in self.parents.values() if parent not in self.parents))
         if len(roots) > 1:
             raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_named(roots)}")
+        self._refuse_cycles(roots)
         if not roots:
-            raise RecipeError("a taxonomy has one root; this one has none: every node has a parent (a cycle)")
+            raise RecipeError("a taxonomy has one root; this one has no categories")
         object.__setattr__(self, "root", roots[0])
-        self._refuse_cycles()
 
-    def _refuse_cycles(self) -> None:
-        reaches_root = {self.root}
+    def _refuse_cycles(self, roots: Sequence[str]) -> None:
+        reaches_root = set(roots)
         for node in self.parents:
             path: list[str] = []
             while node not in reaches_root:
@@ -86,7 +87,9 @@ class Taxonomy:
 
     @classmethod
     def flat(cls, labels: Sequence[str], *, root: str = "any") -> Taxonomy:
-        """A list of categories as a tree of depth one."""
+        """A list of categories as a tree of depth one; its root gets a name that no category has."""
+        while root in labels:
+            root += "*"
         return cls(dict.fromkeys(labels, root))
 
     @classmethod

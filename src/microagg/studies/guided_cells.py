@@ -2,8 +2,11 @@
 
 Every method sees the training part only; nothing is chosen on the test part. Run it with ::
 
-    python -m microagg.studies.guided_cells --quick          # minutes
-    python -m microagg.studies.guided_cells --splits 20      # the whole table
+    python -m microagg.studies.guided_cells --quick                                # minutes
+    python -m microagg.studies.guided_cells --data adult --results points          # hours; can be stopped and resumed
+
+Every finished point is kept as a file of its own in the folder `--results`, and not computed again; ``--part 1/2`` and
+``--part 2/2`` share the splits between two processes. Empty the folder when a method has changed.
 """
 
 from __future__ import annotations
@@ -11,138 +14,37 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from microagg._random import uniforms_from
+from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
-from microagg.releases.pipeline import release
+from microagg.partition.base import cells_in_order
+from microagg.partition.mdav import MDAV
+from microagg.releases.guidance import Guidance, cells_diversity, guided
+from microagg.releases.prepare import prepare
 from microagg.releases.recipe import Recipe
-from microagg.tables import datasets
+from microagg.releases.representatives import published_columns, sampled_columns
+from microagg.releases.tuning import smallest_table
+from microagg.space.mixed import mixed_space
+from microagg.space.prediction import cross_fitted
+from microagg.studies.guided_summary import TEST_SHARE, as_markdown, outcomes_of
+from microagg.studies.guided_tables import SETTINGS, Setting
 from microagg.tables.frames import Frame
 
-__all__ = ["SETTINGS", "Outcome", "as_markdown", "paired_interval", "run"]
+__all__ = ["METHODS", "Split", "run", "splits_of"]
 
-TEST_SHARE = 0.25
-
-NUMERIC: dict[str, Any] = {"role": "quasi_identifier", "kind": "numeric"}
-NOMINAL: dict[str, Any] = {"role": "quasi_identifier", "kind": "nominal"}
-LABEL: dict[str, Any] = {"role": "confidential", "kind": "nominal"}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A table, what its columns are, and the model that learns from it."""
-
-    name: str
-    load: Callable[[], Any]
-    attributes: dict[str, dict[str, Any]]
-    target: str
-    model: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Scores of one method over the splits, with those of its paired comparisons.
-
-    Attributes
-    ----------
-    accuracy, f_measure : list of float
-        One per split.
-    purity : float
-        Mean share of the most frequent label in a cell: the price.
-    seconds : float
-        Mean time of a release.
-    """
-
-    setting: str
-    k: int
-    method: str
-    form: str
-    accuracy: list[float]
-    f_measure: list[float]
-    purity: float
-    seconds: float
-
-
-def _adult(share: float) -> Any:
-    """The six attributes of the discriminant paper; records without missing values, or a stratified sample."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    table = datasets.load_adult()
-    complete = np.ones(table.num_rows, dtype=bool)
-    for name in table.column_names:
-        complete &= pc.is_valid(table[name]).to_numpy(zero_copy_only=False)
-    names = ["age", "education-num", "marital-status", "sex", "capital-gain", "hours-per-week", "income"]
-    table = table.select(names).filter(pa.array(complete))
-    if share == 1.0:
-        return table
-    income = np.array(table["income"].to_pylist())
-    rng = np.random.default_rng(0)
-    rows = [rng.permutation(np.flatnonzero(income == value)) for value in np.unique(income)]
-    return table.take(np.sort(np.concatenate([part[: round(share * len(part))] for part in rows])))
-
-
-def _breast_cancer() -> Any:
-    table = datasets.load_breast_cancer().drop_columns(["id"])
-    return table.drop_null()
-
-
-def _heart() -> Any:
-    import pyarrow as pa
-
-    table = datasets.load_heart().drop_null()
-    sick = np.where(table["num"].to_numpy() > 0, "yes", "no")
-    return table.drop_columns(["num"]).append_column("sick", pa.array(sick))
-
-
-_ADULT = {
-    # Publicly known bounds: those of the questionnaire.
-    "age": NUMERIC | {"bounds": [17, 90]},
-    "education-num": NUMERIC | {"bounds": [1, 16]},
-    "marital-status": NOMINAL,
-    "sex": NOMINAL,
-    "capital-gain": NUMERIC | {"bounds": [0, 99_999]},
-    "hours-per-week": NUMERIC | {"bounds": [1, 99]},
-    "income": LABEL,
-}
-_CANCER = (
-    "clump_thickness",
-    "uniformity_of_cell_size",
-    "uniformity_of_cell_shape",
-    "marginal_adhesion",
-    "single_epithelial_cell_size",
-    "bare_nuclei",
-    "bland_chromatin",
-    "normal_nucleoli",
-    "mitoses",
-)
-_HEART_NOMINAL = ("sex", "cp", "fbs", "restecg", "exang", "thal")
-_HEART_NUMERIC = ("age", "trestbps", "chol", "thalach", "oldpeak", "slope", "ca")
-
-SETTINGS = {
-    "adult10": Setting("Adult (10 %)", lambda: _adult(0.1), _ADULT, "income", "gradient_boosting"),
-    "adult": Setting("Adult", lambda: _adult(1.0), _ADULT, "income", "gradient_boosting"),
-    "breast_cancer": Setting(
-        "Breast Cancer",
-        _breast_cancer,
-        dict.fromkeys(_CANCER, NUMERIC | {"bounds": [1, 10]}) | {"class": LABEL},
-        "class",
-        "logistic_regression",
-    ),
-    "heart": Setting(
-        "Heart",
-        _heart,
-        dict.fromkeys(_HEART_NUMERIC, NUMERIC) | dict.fromkeys(_HEART_NOMINAL, NOMINAL) | {"sick": LABEL},
-        "sick",
-        "logistic_regression",
-    ),
-}
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 def spaces(target: str) -> dict[str, dict[str, Any]]:
@@ -151,143 +53,179 @@ def spaces(target: str) -> dict[str, dict[str, Any]]:
         "plain": {"dependence": {"lambda": 0.0}},
         "discriminant (auto)": {"discriminant": {"target": target, "alpha": "auto"}},
         "dependence (0.2)": {"dependence": {"lambda": 0.2}},
-        "prediction (1)": {"prediction": {"target": target, "weight": 1.0}},
-        "prediction (3)": {"prediction": {"target": target, "weight": 3.0}},
+        "prediction": {"prediction": {"target": target}},
     }
+
+
+METHODS = tuple(spaces(""))
+
+
+class Split:
+    """One split of a table, and what all k, methods and forms share of it.
+
+    Parameters
+    ----------
+    setting : Setting
+    number : int
+        Of the split; also the seed of what is drawn.
+    train, test : Frame
+    """
+
+    def __init__(self, setting: Setting, number: int, train: Frame, test: Frame) -> None:
+        self.setting, self.number, self.train, self.test = setting, number, train, test
+        recipe = Recipe(k=2, attributes=setting.attributes, space=spaces(setting.target)["plain"])
+        prepared = prepare(train, recipe)
+        self._schema, self._frame = recipe.schema, prepared.frame
+        self._measured, self._guides = list(prepared.measured.values()), list(prepared.guides.values())
+        self._matrix = mixed_space(self._measured, recipe.space.standardize).matrix
+        self._scores: dict[tuple[int, bytes], dict[str, Any]] = {}
+
+    @cached_property
+    def _predictions(self) -> FloatArray:
+        return cross_fitted(self._matrix, self._guides[0].values, classes=True)
+
+    def unprotected(self) -> dict[str, Any]:
+        """The point of the records as they are."""
+        return {"scores": {"-": self._scored(self.train)}, "purity": math.nan}
+
+    def can(self, k: int, method: str) -> bool:
+        """Whether there are records enough."""
+        needed = smallest_table(k) if method == "discriminant (auto)" else k
+        return self.train.n_records >= needed
+
+    def cells(self, k: int, method: str) -> tuple[IntArray, Recipe, Guidance]:
+        """The cells of a method, the recipe that makes them, and the space they were formed in."""
+        recipe = Recipe(k=k, attributes=self.setting.attributes, space=spaces(self.setting.target)[method])
+
+        def form_cells(points: FloatArray) -> IntArray:
+            return cells_in_order(MDAV(k=k).fit(points).labels_)
+
+        names = [column.name for column in self._measured]
+        guidance = guided(
+            self._matrix, names, self._guides, recipe, form_cells, predict=lambda *_, **__: self._predictions
+        )
+        return form_cells(guidance.matrix), recipe, guidance
+
+    def point(self, k: int, method: str) -> dict[str, Any]:
+        """Form cells once, publish them in every form, and learn from each."""
+        started = time.process_time()
+        labels, recipe, guidance = self.cells(k, method)
+        seconds = time.process_time() - started
+        return {
+            "scores": self._scores_of(labels, k, recipe),
+            "purity": cells_diversity(self._guides, labels).as_dict()["purity"],
+            "alpha": guidance.facts.get("alpha"),
+            "cpu_seconds": seconds,
+        }
+
+    def publish(self, labels: IntArray, k: int, recipe: Recipe) -> dict[str, Frame]:
+        """What these cells publish, in every form."""
+        cells = Cells(labels)
+        arrays = {
+            "centroids": published_columns(self._measured, cells, self._matrix, recipe),
+            "sampled": sampled_columns(self._measured, cells, uniforms_from(self.number), k),
+            "paired": sampled_columns(self._measured, cells, uniforms_from(self.number), k, self._guides),
+        }
+        return {form: self._frame.with_arrays(columns) for form, columns in arrays.items()}
+
+    def _scores_of(self, labels: IntArray, k: int, recipe: Recipe) -> dict[str, Any]:
+        """Equal cells publish the same: the discriminant with alpha = 1 learns nothing that plain cells did not."""
+        key = (k, labels.tobytes())
+        if key not in self._scores:
+            self._scores[key] = {form: self._scored(made) for form, made in self.publish(labels, k, recipe).items()}
+        return self._scores[key]
+
+    def _scored(self, made: Frame) -> dict[str, float | None]:
+        scores = learn(made, self.test, self._schema, self.setting.target, model=self.setting.model)
+        return {"accuracy": scores.accuracy, "f_measure": scores.f_measure}
+
+
+def splits_of(setting: Setting, numbers: Sequence[int]) -> Iterator[Split]:
+    """Stratified splits by number; a split is the same however many are asked for."""
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    frame = Frame.wrap(setting.load())
+    codes = frame.column(setting.target).encoded[0]
+    splitter = StratifiedShuffleSplit(max(numbers) + 1, test_size=TEST_SHARE, random_state=0)
+    for number, (train, test) in enumerate(splitter.split(codes, codes)):
+        if number in numbers:
+            yield Split(setting, number, frame.take(np.sort(train)), frame.take(np.sort(test)))
 
 
 def run(
     setting: Setting,
     ks: Sequence[int],
-    n_splits: int,
+    numbers: Sequence[int],
     *,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] = METHODS,
+    results: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
-) -> list[Outcome]:
-    """Split, release, learn, test: every method on the same splits.
+) -> list[dict[str, Any]]:
+    """Split, release, learn, test: every method on the same splits. One point per split, k and method.
 
-    The first outcome is of the unprotected records (k = 1).
+    The first points are of the unprotected records (k = 1). With `results`, points found in that folder are taken from
+    there, and new ones are put there as soon as they are finished.
     """
-    from sklearn.model_selection import StratifiedShuffleSplit
-
-    table = setting.load()
-    frame = Frame.wrap(table)
-    codes = frame.column(setting.target).encoded[0]
-    splits = list(StratifiedShuffleSplit(n_splits, test_size=TEST_SHARE, random_state=0).split(codes, codes))
-    parts = [(frame.take(np.sort(train)), frame.take(np.sort(test))) for train, test in splits]
-    chosen = {name: space for name, space in spaces(setting.target).items() if methods is None or name in methods}
-    schema = Recipe(k=2, attributes=setting.attributes).schema
-
-    def scored(made: Frame, test: Frame) -> tuple[float, float]:
-        scores = learn(made, test, schema, setting.target, model=setting.model)
-        assert scores.accuracy is not None
-        assert scores.f_measure is not None
-        return scores.accuracy, scores.f_measure
-
-    unprotected = [scored(train, test) for train, test in parts]
-    outcomes = [
-        Outcome(
-            setting.name, 1, "unprotected", "-", [a for a, _ in unprotected], [f for _, f in unprotected], math.nan, 0.0
-        )
-    ]
-    for k in ks:
-        for method, space in chosen.items():
-            for form in ("representative", "sampled"):
-                recipe = Recipe(k=k, attributes=setting.attributes, space=space, aggregate={"form": form})
-                scores, purities, seconds = [], [], []
-                for i, (train, test) in enumerate(parts):
-                    started = time.perf_counter()
-                    made = release(train.table, recipe, seed=i)
-                    seconds.append(time.perf_counter() - started)
-                    scores.append(scored(made.frame, test))
-                    (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "space")
-                    purities.append(stage["guided"][0]["diversity"]["purity"])
-                outcomes.append(
-                    Outcome(
-                        setting.name,
-                        k,
-                        method,
-                        "centroids" if form == "representative" else "sampled",
-                        [a for a, _ in scores],
-                        [f for _, f in scores],
-                        float(np.mean(purities)),
-                        float(np.mean(seconds)),
-                    )
-                )
-                tell(f"{setting.name}, k = {k}, {method}, {form}: {100 * np.mean([a for a, _ in scores]):.2f}")
-    return outcomes
+    points = []
+    for split in splits_of(setting, numbers):
+        wanted = [(1, "unprotected"), *((k, method) for k in ks for method in methods if split.can(k, method))]
+        for k, method in wanted:
+            names = {"data": setting.name, "split": split.number, "k": k, "method": method}
+            kept = None if results is None else results / f"{_file_name(names)}.json"
+            if kept is not None and kept.exists():
+                points.append(json.loads(kept.read_text(encoding="utf-8")))
+                continue
+            point = names | (split.unprotected() if k == 1 else split.point(k, method))
+            points.append(point)
+            if kept is not None:
+                _write_whole(kept, json.dumps(point))
+            tell(f"{setting.name}, split {split.number}, k = {k}, {method}")
+    order = {method: place for place, method in enumerate(("unprotected", *METHODS))}
+    return sorted(points, key=lambda point: (point["k"], order[point["method"]]))
 
 
-def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Mean difference and the half-width of its 95 % interval over repeated splits.
-
-    Splits share records, so their differences are not independent: the variance of their mean is taken as
-    ``s^2 (1/J + n_test/n_train)`` [1]_.
-
-    References
-    ----------
-    .. [1] Nadeau, C. & Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
-
-    Examples
-    --------
-    >>> paired_interval([1.0, 1.0, 1.0])
-    (1.0, 0.0)
-    """
-    from scipy.stats import t
-
-    values = np.asarray(differences, dtype=np.float64)
-    correction = 1.0 / len(values) + TEST_SHARE / (1.0 - TEST_SHARE)
-    width = t.ppf(0.975, len(values) - 1) * math.sqrt(float(values.var(ddof=1)) * correction)
-    return float(values.mean()), float(width)
+def _file_name(names: dict[str, Any]) -> str:
+    return "-".join("".join(c if c.isalnum() else "_" for c in str(value)) for value in names.values())
 
 
-def as_markdown(outcomes: Sequence[Outcome]) -> str:
-    """The table: accuracy and F in per cent, the gain over plain centroids with its interval, and the price."""
-    lines = [
-        "| data | k | cells | published | accuracy | F | gain in accuracy over plain centroids | gap closed | purity |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    whole = {outcome.setting: outcome for outcome in outcomes if outcome.k == 1}
-    plain = {(o.setting, o.k): o for o in outcomes if o.method == "plain" and o.form == "centroids"}
-    for one in outcomes:
-        accuracy, f_measure = 100 * np.mean(one.accuracy), 100 * np.mean(one.f_measure)
-        gain, closed = "-", "-"
-        base = plain.get((one.setting, one.k))
-        if base is not None and one is not base:
-            mean, width = paired_interval([100 * (a - b) for a, b in zip(one.accuracy, base.accuracy, strict=True)])
-            gap = 100 * (np.mean(whole[one.setting].accuracy) - np.mean(base.accuracy))
-            gain = f"{mean:+.2f} +- {width:.2f}"
-            closed = f"{100 * mean / gap:.0f} %" if gap > 0.5 else "(no gap)"
-        purity = "-" if math.isnan(one.purity) else f"{one.purity:.3f}"
-        lines.append(
-            f"| {one.setting} | {one.k if one.k > 1 else '-'} | {one.method} | {one.form} | {accuracy:.2f} | "
-            f"{f_measure:.2f} | {gain} | {closed} | {purity} |"
-        )
-    return "\n".join(lines) + "\n"
+def _write_whole(path: Path, text: str) -> None:
+    """So that a run that is stopped leaves no half a point."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def _part(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError("must be like 1/2")
+    return int(part), int(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the study from the command line; the table goes to standard output."""
+    """Run the study from the command line; the tables go to standard output."""
     parser = argparse.ArgumentParser(prog="python -m microagg.studies.guided_cells", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few splits, few k, small tables")
+    parser.add_argument("--quick", action="store_true", help="three splits, two k")
     parser.add_argument("--data", nargs="+", choices=list(SETTINGS), default=["adult10", "breast_cancer", "heart"])
     parser.add_argument("--k", nargs="+", type=int, default=[5, 20, 50, 100, 200])
-    parser.add_argument("--methods", nargs="+", choices=list(spaces("")), help="default: all")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--json", type=Path, help="also write every split's scores to this file")
+    parser.add_argument("--part", type=_part, default=(1, 1), help="of the splits: 1/2 and 2/2 for two processes")
+    parser.add_argument("--results", type=Path, help="folder of finished points")
     chosen = parser.parse_args(arguments)
     ks, splits = ([20, 100], 3) if chosen.quick else (chosen.k, chosen.splits)
-    outcomes: list[Outcome] = []
+    part, parts = chosen.part
+    numbers = range(part - 1, splits, parts)
     for name in chosen.data:
-        outcomes += run(SETTINGS[name], ks, splits, methods=chosen.methods, tell=_tell)
-    print(as_markdown(outcomes))
-    if chosen.json is not None:
-        chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
+        points = run(SETTINGS[name], ks, numbers, methods=chosen.methods, results=chosen.results, tell=_tell)
+        outcomes = outcomes_of(points)
+        print(f"## {SETTINGS[name].name}\n")
+        for title, score in (("Accuracy", "accuracy"), ("F-measure", "f_measure")):
+            print(f"{title}:\n\n{as_markdown(outcomes, score)}")
 
 
 def _tell(line: str) -> None:
-    import sys
-
     print(line, file=sys.stderr, flush=True)
 
 

@@ -20,7 +20,7 @@ from microagg.errors import ParameterError, TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Frame", "columns_phrase", "table_from_rows"]
+__all__ = ["Column", "Frame", "columns_phrase", "table_from_arrow", "table_from_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -342,7 +342,7 @@ class Frame:
     @classmethod
     def of(cls, table: pa.Table, library: str) -> Frame:
         """An Arrow table as if it had come from `library`."""
-        return cls.wrap(_native_of(table, library))
+        return cls.wrap(table_from_arrow(table, library))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -478,10 +478,11 @@ def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") ->
     """
     import pyarrow as pa
 
-    return _native_of(pa.Table.from_pylist([dict(row) for row in rows]), kind)
+    return table_from_arrow(pa.Table.from_pylist([dict(row) for row in rows]), kind)
 
 
-def _native_of(table: pa.Table, kind: str) -> Any:
+def table_from_arrow(table: pa.Table, kind: str) -> Any:
+    """The same table of pyarrow, pandas or polars."""
     if kind == "pyarrow":
         return table
     if kind == "polars":

@@ -1,0 +1,123 @@
+"""The report: one self-contained page, and the same numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+from microagg.report.figures import bar_chart, histogram, shade
+from microagg.report.material import Material
+from microagg.report.sections.attributes import attributes
+from microagg.report.sections.budget import budget
+from microagg.report.sections.cells import cells
+from microagg.report.sections.correlations import correlations
+from microagg.report.sections.done import done
+from microagg.report.sections.measures import measures
+from microagg.report.sections.promises import promises, verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["Report"]
+
+FORMAT = 1
+
+PUBLIC = (
+    "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
+    "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
+    "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
+    "than {least} records. What the public statement and manifest of the release say is repeated as it is."
+)
+PRIVATE = (
+    " The release is differentially private: apart from the budget nothing here was computed from the original records."
+)
+INTERNAL = (
+    "INTERNAL: for the data holder only, not to be published. It shows exact figures of the original records, of "
+    "single cells and of single records."
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, as the numbers and words it shows.
+
+    Attributes
+    ----------
+    facts : mapping
+        Plain dicts, lists, numbers and text: what the JSON file holds, and all that the page is made from.
+    """
+
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, material: Material) -> Report:
+        """Read the material; nothing of the release is computed again."""
+        told = INTERNAL if material.internal else PUBLIC.format(least=material.least)
+        if material.is_private and not material.internal:
+            told += PRIVATE
+        return cls(
+            {
+                "format": FORMAT,
+                "microagg": __version__,
+                "form": "internal" if material.internal else "public",
+                "about_this_form": told,
+                "records": material.released.n_records,
+                "columns": len(material.released.names),
+                "verdict": verdict(material),
+                "promises": promises(material),
+                "done": done(material),
+                "attributes": attributes(material),
+                "correlations": correlations(material),
+                "cells": cells(material),
+                "measures": measures(material),
+                "budget": budget(material),
+            }
+        )
+
+    @property
+    def is_internal(self) -> bool:
+        return bool(self.facts["form"] == "internal")
+
+    def as_json(self) -> str:
+        return json.dumps(self.facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def as_html(self) -> str:
+        """The page: no script, nothing to load, every word of the data escaped."""
+        return _environment().get_template("report.html").render(self.facts)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader("microagg.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals |= {"histogram": histogram, "bar_chart": bar_chart, "shade": shade}
+    found.filters |= {"number": _number, "exact": _exact}
+    return found
+
+
+def _printable(value: Any) -> Any:
+    """Control characters, and those that turn the direction of text, as escapes: a name must not disguise itself."""
+    if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
+        return value
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in value)
+
+
+def _number(value: float | None) -> str:
+    """As in an evaluation's text."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _exact(value: Any) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

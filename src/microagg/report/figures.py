@@ -1,0 +1,113 @@
+"""Where the bars of a picture stand; templates draw them as SVG with every word escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["bar_chart", "histogram", "shade"]
+
+_WIDTH, _HEIGHT, _FOOT = 460.0, 130.0, 22.0
+_ROW, _LABEL, _BAR = 22.0, 170.0, 220.0
+_LETTERS = 26
+_TOLD = 40
+
+
+def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Bars side by side, their area the share; where bins were pooled, bars are wide and low.
+
+    Examples
+    --------
+    >>> figure = histogram([{"from": None, "to": "5", "width": 1, "after": 0.5},
+    ...                     {"from": "5", "to": None, "width": 1, "after": 0.5}])
+    >>> len(figure["bars"]), [tick["text"] for tick in figure["ticks"]]
+    (2, ['5'])
+    """
+    total = sum(one["width"] for one in bins)
+    sides = [side for side in ("after", "before") if any(side in one for one in bins)]  # an outline over filled bars
+    densities = {side: [one[side] / one["width"] for one in bins] for side in sides}
+    highest = max((value for values in densities.values() for value in values), default=0) or 1
+    bars, ticks, x = [], [], 0.0
+    last = -100.0
+    for i, one in enumerate(bins):
+        width = _WIDTH * one["width"] / total
+        for side in sides:
+            height = (_HEIGHT - 6) * densities[side][i] / highest
+            bars.append(
+                {
+                    "side": side,
+                    "is_open": one.get("from") is None or one.get("to") is None,
+                    "x": round(x + 0.5, 1),
+                    "y": round(_HEIGHT - height, 1),
+                    "width": round(max(width - 1, 0.5), 1),
+                    "height": round(height, 1),
+                    "title": _interval(one, side),
+                }
+            )
+        if one.get("from") is not None and x - last > 8.5 * len(one["from"]):
+            ticks.append({"x": round(x, 1), "text": one["from"]})
+            last = x
+        x += width
+    told = ", ".join(bar["title"] for bar in bars[:_TOLD]) + (" ..." if len(bars) > _TOLD else "")
+    size = {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT}
+    return {**size, "bars": bars, "ticks": ticks, "told": told}
+
+
+def _interval(one: Mapping[str, Any], side: str) -> str:
+    value = f"{one[side]:.0%}" if isinstance(one[side], float) else f"{one[side]} records {side}"
+    if one.get("from") is None and one.get("to") is None:
+        return value
+    if one.get("from") is None:
+        return f"below {one['to']}: {value}"
+    return f"{one['from']} or more: {value}" if one.get("to") is None else f"{one['from']} to {one['to']}: {value}"
+
+
+def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others together") -> dict[str, Any]:
+    """Bars below each other, one per category (two where there is a before and an after).
+
+    Examples
+    --------
+    >>> bar_chart([{"label": "a", "after": 0.25}])["rows"][0]["bars"][0]["text"]
+    '25%'
+    """
+    sides = [side for side in ("before", "after") if any(side in one for one in bars)]
+    highest = max((one[side] for one in bars for side in sides), default=0) or 1
+    height = _ROW if len(sides) == 1 else 1.5 * _ROW
+    thick = (height - 6) / len(sides)
+    rows: list[dict[str, Any]] = []
+    for i, one in enumerate(bars):
+        label = other if one["label"] is None else one["label"]
+        rows.append(
+            {
+                "label": label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…",
+                "y": round(i * height + height / 2 + 4, 1),
+                "bars": [
+                    {
+                        "side": side,
+                        "y": round(i * height + 3 + j * thick, 1),
+                        "height": round(thick - 1, 1),
+                        "width": round(_BAR * one[side] / highest, 1),
+                        "text_y": round(i * height + 3 + j * thick + thick / 2 + 3.5, 1),
+                        "text": f"{one[side]:.0%}" if isinstance(one[side], float) else str(one[side]),
+                    }
+                    for j, side in enumerate(sides)
+                ],
+            }
+        )
+    told = ", ".join(f"{row['label']} {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows)
+    return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows, "told": told}
+
+
+def shade(value: float | None) -> str:
+    """The background of a correlation: blue above zero, red below, the deeper the farther.
+
+    Examples
+    --------
+    >>> shade(0.0), shade(1.0), shade(None)
+    ('#ffffff', '#a6c8f0', '#f3f3f3')
+    """
+    if value is None:
+        return "#f3f3f3"
+    far = min(abs(value), 1.0)
+    full = (166, 200, 240) if value >= 0 else (244, 180, 164)
+    return "#" + "".join(f"{round(255 + (part - 255) * far):02x}" for part in full)
