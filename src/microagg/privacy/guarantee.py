@@ -274,7 +274,7 @@ def differential_privacy(
     if model == EPSILON_IDP:
         against = (
             "someone who knows every record but one, and not the scale of the noise, which depends on the records: "
-            f"each possible release is as likely as if {subject} said {others}{within} and the noise had the same "
+            f"each possible release is as likely as if {subject} said{within} {others}, and the noise had the same "
             f"scale, up to a factor of exp({epsilon:g})"
         )
     else:
