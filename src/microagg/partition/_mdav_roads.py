@@ -181,7 +181,7 @@ class _Peeling:
         """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan."""
         points, families, cells = (float(count) for count in seen)
         search = points * (0.8 + 0.17 * self.dimension) + families * (20.0 + 10.0 * self.dimension)
-        scan = (n_rows * (0.12 + 0.034 * self.dimension) + 8000.0) * max(cells, 1.0)
+        scan = (n_rows * (0.25 + 0.07 * self.dimension) + 15000.0) * max(cells, 1.0)
         return bool(search > scan)
 
     def _scan_blocks(self) -> None:
