@@ -15,7 +15,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
 # pycanon, an oracle of the tests, pins exact versions of what it needs and runs with newer ones: taken without them.
