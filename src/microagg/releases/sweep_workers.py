@@ -97,10 +97,13 @@ def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
     # One thread each: together the processes keep all cores busy, and more threads would only get in each other's way.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1, max_nbytes=None)
-        yield from pool(delayed(_run_alone)(table, task, store) for task in tasks)
+        yield from pool(delayed(_run_alone)(table, task, store, os.getpid()) for task in tasks)
 
 
-def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None) -> Outcome:
+def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None, starter: int) -> Outcome:
+    """Run a task in a process that is there for nothing else; inside another pool there may be none to be had."""
+    if os.getpid() == starter:
+        return _kept(_run(table, task), store)
     os.environ[THREADS] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one hears it, and ends this one
     if _WATCH not in {thread.name for thread in threading.enumerate()}:
