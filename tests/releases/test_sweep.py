@@ -58,6 +58,15 @@ def test_processes_give_the_table_that_one_process_gives(tmp_path):
     assert alone["mdav-k3"].guarantee == "k-anonymity (k = 3)"
 
 
+def test_workers_know_the_folder_wherever_they_were_started(tmp_path, monkeypatch):
+    for name in ("first", "second"):  # the second sweep meets the workers of the first
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        microagg.sweep(people(), recipe_of(methods=["mdav"], k=[3, 4]), workers=2, folder="f")
+        assert len(files_in(tmp_path / name / "f")) == 2
+        assert "-r f/recipes/mdav-k3.toml" in (tmp_path / name / "f" / "which.txt").read_text()
+
+
 KILLED = """
 import sys, numpy as np, microagg
 sys.path.insert(0, {tests!r})

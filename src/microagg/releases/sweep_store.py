@@ -97,8 +97,9 @@ class SweepFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.points = path.absolute() / "points"  # written by processes, which may have begun in another folder
+        self.told = path
+        self.path = path.absolute()  # workers may have been started in another working directory
+        self.points = self.path / "points"
         if path.exists() and not path.is_dir():
             raise InputError(f"the output path {path.name!r} is a file, not the folder of a sweep. Choose another")
         held = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")} if path.is_dir() else set()
@@ -134,7 +135,7 @@ class SweepFolder:
 
     def command(self, point: str, data: str) -> str:
         """The command that releases `data` by the recipe of a point."""
-        recipe = (self.path / "recipes" / f"{point}.toml").as_posix()
+        recipe = (self.told / "recipes" / f"{point}.toml").as_posix()
         return f"microagg release {shlex.quote(data)} -r {shlex.quote(recipe)} -o {shlex.quote(f'release-{point}')}"
 
     def write(self, frontier: Frontier, data: str) -> list[str]:
