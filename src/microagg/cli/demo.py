@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -95,7 +95,7 @@ bounds = [0, 80]
 resolution = 1
 """
 # What is tried beside the recipe: the changes it makes, and what for.
-VARIANTS = {
+VARIANTS: dict[str, tuple[dict[str, Any], str]] = {
     "mdav": ({}, "MDAV: k-anonymous"),
     "near_optimal": ({"method": "near_optimal"}, "near-optimal cells: k-anonymous, less lost"),
     "guided": (
