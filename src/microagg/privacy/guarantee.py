@@ -82,6 +82,17 @@ class Guarantee:
         return f"{self.model} ({', '.join(f'{key} = {value}' for key, value in self.parameters.items())})"
 
 
+_ASSUMED_OF_CELLS = (
+    "each person or firm has one record in the table",
+    "what an outsider can know is covered by the attributes declared quasi_identifier",
+    "no other release of the same records is linked with this one",
+)
+
+
+def _order_unknown(order_kept: bool) -> tuple[str, ...]:
+    return ("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()
+
+
 def k_anonymity(
     k: int,
     attributes: Sequence[str],
@@ -112,12 +123,7 @@ def k_anonymity(
             f"published combination they compare with, at least {k} records share it"
         ),
         attributes=tuple(attributes),
-        assumptions=(
-            "each person or firm has one record in the table",
-            "what an outsider can know is covered by the attributes declared quasi_identifier",
-            "no other release of the same records is linked with this one",
-            *(("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()),
-        ),
+        assumptions=(*_ASSUMED_OF_CELLS, *_order_unknown(order_kept)),
         not_promised=(
             "confidential values: if all records of a cell share one, it is known of all of them",
             *(
@@ -179,11 +185,9 @@ def drawn_from_cells(
         ),
         attributes=tuple(attributes),
         assumptions=(
-            "each person or firm has one record in the table",
-            "what an outsider can know is covered by the attributes declared quasi_identifier",
-            "no other release of the same records is linked with this one",
+            *_ASSUMED_OF_CELLS,
             "chance came from the system's secure source",
-            *(("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()),
+            *_order_unknown(order_kept),
         ),
         not_promised=(
             "k-anonymity: published combinations may occur once, and counting them on the file shows nothing",
