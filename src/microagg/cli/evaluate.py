@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import Aligned, Key, explains_errors, print_json, read_for, say, shows_progress
 
 __all__ = ["evaluate"]
 
@@ -23,16 +23,8 @@ def evaluate(
         str | None,
         typer.Option(help="Names or groups of measures, separated by commas; 'utility', 'risk' or 'all'."),
     ] = None,
-    aligned: Annotated[
-        bool | None,
-        typer.Option(
-            "--aligned/--shuffled",
-            help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
-        ),
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(help="A column of both tables that tells which rows belong together.")
-    ] = None,
+    aligned: Aligned = None,
+    key: Key = None,
     holdout: Annotated[
         Path | None, typer.Option(help="Records of the same population that had no part in the release.")
     ] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.terminal import explains_errors, read_for, say, shows_progress
+from microagg.cli.terminal import Aligned, Key, explains_errors, read_for, say, shows_progress
 
 __all__ = ["report"]
 
@@ -24,16 +24,8 @@ def report(
         bool, typer.Option("--internal", help="Add exact figures of the original, of cells and of records.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Take all default measures on all records.")] = False,
-    aligned: Annotated[
-        bool | None,
-        typer.Option(
-            "--aligned/--shuffled",
-            help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
-        ),
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(help="A column of both tables that tells which rows belong together.")
-    ] = None,
+    aligned: Aligned = None,
+    key: Key = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""

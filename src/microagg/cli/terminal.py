@@ -9,13 +9,23 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
 from microagg.errors import GuaranteeError, MicroaggError
 
-__all__ = ["TEXT_FORMATS", "explains_errors", "fail", "print_json", "read_for", "say", "shows_progress"]
+__all__ = [
+    "TEXT_FORMATS",
+    "Aligned",
+    "Key",
+    "explains_errors",
+    "fail",
+    "print_json",
+    "read_for",
+    "say",
+    "shows_progress",
+]
 
 TEXT_FORMATS = ("csv", "csv.gz", "tsv")
 
@@ -26,6 +36,16 @@ NOT_MET = 1
 BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+
+# How a command is told which rows of two tables belong together.
+Aligned = Annotated[
+    bool | None,
+    typer.Option(
+        "--aligned/--shuffled",
+        help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
+    ),
+]
+Key = Annotated[str | None, typer.Option(help="A column of both tables that tells which rows belong together.")]
 
 
 def say(message: str) -> None:

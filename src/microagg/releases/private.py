@@ -82,7 +82,7 @@ def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
     ]
     budget = Budget(recipe.privacy.epsilon)
     protected: Protected = method_named(recipe.method).private.protect(columns, recipe, noise, budget)
-    if protected.budget is not budget or budget.spent > budget.epsilon:  # pragma: no cover - a method that cheats
+    if protected.budget is not budget or budget.spent > budget.epsilon:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
     return protected
 
