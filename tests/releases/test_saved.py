@@ -214,7 +214,7 @@ def check(target):
 step, outcomes = 0, []
 while True:
     target = root / f"out{step}"
-    end = in_a_child(lambda: made.save(target), killed_at=step)
+    end = in_a_child(lambda: made.save(target, report=True), killed_at=step)
     if target.exists():
         in_a_child(lambda: check(target))
     outcomes.append("whole" if target.exists() else "nothing")
