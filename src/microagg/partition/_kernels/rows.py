@@ -54,4 +54,4 @@ def hashes_of_rows(X: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
 
 def chosen_rows(rows: Rows, chosen: npt.NDArray[np.integer]) -> Rows:
     """The chosen rows, in their order; members are shared, not copied."""
-    return Rows(rows.values[chosen], rows.members, rows.first[chosen], rows.end[chosen])
+    return Rows(np.take(rows.values, chosen, axis=0), rows.members, rows.first[chosen], rows.end[chosen])

@@ -11,7 +11,7 @@ from microagg.partition._kernels.rows import Rows, chosen_rows
 from microagg.partition._kernels.tree import NOWHERE, Tree, fit_leaf, fit_parent, raise_keys
 from microagg.partition._kernels.walk import RADIUS, Walk, largest_norm
 
-SAMPLE = 512
+SAMPLE = 128
 
 
 def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int) -> tuple[Rows, Tree]:
@@ -59,27 +59,42 @@ def median_of_three(a, b, c):
 
 
 @inner
+def guess_of_median(keys, low, high):
+    """Tukey's ninther: the median of three medians of three."""
+    step = (high - low) >> 3
+    return median_of_three(
+        median_of_three(keys[low], keys[low + step], keys[low + 2 * step]),
+        median_of_three(keys[low + 3 * step], keys[low + 4 * step], keys[low + 5 * step]),
+        median_of_three(keys[high - 2 * step], keys[high - step], keys[high]),
+    )
+
+
+@inner
+def smaller_first(keys, order, start, stop, pivot, with_equal):
+    """Bring the keys below the pivot (or equal to it, too) to the front; returns where they end.
+
+    Every key is swapped, and only the end moves or not: a branch would be guessed wrong for every other key.
+    """
+    end = start
+    for i in range(start, stop):
+        key, row = keys[i], order[i]
+        keys[i], order[i] = keys[end], order[end]
+        keys[end], order[end] = key, row
+        end += np.int64(key < pivot) | (np.int64(key == pivot) & with_equal)
+    return end
+
+
+@inner
 def split_at(keys, order, start, stop, place):
     """Quickselect: afterwards no key before ``place`` is larger than one from ``place`` on."""
-    low, high = start, stop - 1
-    while high > low:
-        pivot = median_of_three(keys[low], keys[(low + high) >> 1], keys[high])
-        i, j = low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
+    while stop - start > 1:
+        pivot = guess_of_median(keys, start, stop - 1)
+        end = smaller_first(keys, order, start, stop, pivot, 0)
+        if place < end:
+            stop = end
+            continue
+        start = smaller_first(keys, order, end, stop, pivot, 1)  # the pivot itself at least
+        if place < start:
             return
 
 
