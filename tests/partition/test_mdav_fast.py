@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import config
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import config, njit
 
 from microagg import MDAV
 from microagg._progress import shown_by
@@ -18,6 +20,7 @@ from microagg.partition import _mdav_roads as roads
 from microagg.partition._kernels import filter_space as fs
 from microagg.partition._kernels.plain import mdav_generic
 from microagg.partition._kernels.rows import distinct_rows
+from microagg.partition._kernels.tree_build import split_at
 from microagg.partition.base import cells_in_order
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="thousands of records are too slow without the compiler")
@@ -268,8 +271,9 @@ def float32_product_form(y, q, fused):
 @pytest.mark.parametrize("fused", [True, False])
 def test_the_product_form_errs_by_no_more_than_its_bound_and_its_limits_reject_no_true_candidate(fused):
     from microagg.partition._kernels import answers as an
+    from microagg.partition._kernels import notes as nt
 
-    from_bound, from_distance = (getattr(f, "py_func", f) for f in (an.limit_from_bound, an.limit_from_distance))
+    from_bound, from_distance = (getattr(f, "py_func", f) for f in (nt.limit_from_bound, nt.limit_from_distance))
     rng = np.random.default_rng(19)
     for a, b in adversarial_pairs(rng):
         d = len(a)
@@ -288,25 +292,72 @@ def test_the_product_form_errs_by_no_more_than_its_bound_and_its_limits_reject_n
             signed = sign * measured
             # A row as near (far) as the one to beat is within the limit, whether that comes from float64 ...
             assert np.float32(signed - error) <= from_distance(sign * exact, side, norm, space, slack)
-            # ... or from the bound that the row itself sets.
-            assert np.float32(signed - error) <= from_bound(signed + error, side, norm, space, slack)
+            # ... or from the bound that the row itself sets, which is kept in float32.
+            upper = float(np.float32(signed + error))
+            assert np.float32(signed - error) <= from_bound(upper, side, norm, space, slack)
+
+
+@compiled
+def test_the_smallest_of_many_values_are_kept_in_order():
+    from microagg.partition._kernels.notes import keep_smallest
+
+    @njit
+    def keep_all(kept, n_lanes, values):
+        for value in values:
+            keep_smallest(kept, 16, n_lanes, value)
+
+    rng = np.random.default_rng(21)
+    for n_lanes, n_values in ((1, 5), (1, 400), (3, 47), (3, 400)):
+        values = rng.integers(-50, 50, n_values).astype(np.float32) / np.float32(7)
+        kept = np.full(16 * (n_lanes + 1), np.inf, dtype=np.float32)
+        kept[:16] = -np.inf
+        keep_all(kept, n_lanes, values)
+        expected = np.full(16 * n_lanes, np.inf, dtype=np.float32)
+        smallest = np.sort(values)[: len(expected)]
+        expected[: len(smallest)] = smallest
+        np.testing.assert_array_equal(kept[16:], expected)
+
+
+@njit
+def split(keys, order, place):
+    split_at(keys, order, 0, len(keys), place)
+
+
+@pytest.mark.kernel
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=60), st.integers(0, 59))
+def test_a_split_puts_no_larger_key_first(values, place):
+    keys = np.array(values, dtype=np.float32)
+    order, place = np.arange(len(keys)), min(place, len(keys) - 1)
+    split(keys, order, place)
+    np.testing.assert_array_equal(keys, np.array(values, dtype=np.float32)[order])
+    assert sorted(order) == list(range(len(keys)))
+    if place > 0:
+        assert keys[:place].max() <= keys[place:].min()
+
+
+@compiled
+def test_cells_larger_than_a_scan_keeps_bounds_for():
+    rng = np.random.default_rng(22)
+    for kind in KINDS:
+        X = kind(rng, 1700, 3)
+        by_scan, plain = (MDAV(k=260, algorithm=road).fit(X).labels_ for road in ("brute", "plain"))
+        np.testing.assert_array_equal(by_scan, plain, err_msg=kind.__name__)
 
 
 @compiled
 def test_lists_of_answers_are_exact_and_in_order():
     """Each list of one pass against a full float64 sort, with ties, outliers and rows that have several records."""
-    from numba import njit
-
     from microagg.partition._kernels import answers as an
     from microagg.partition._kernels.blocks import build_blocks
+    from microagg.partition._kernels.notes import answer, room_for_notes
     from microagg.partition._kernels.walk import begin_walk
 
     @njit
-    def ask(rows, blocks, space, walk, batch, answers, seeds):
+    def ask(rows, blocks, space, walk, batch, notes, answers, seeds):
         batch.n_seeds[0] = 0
         for i in range(seeds.shape[0]):
             an.add_seed(answers, batch, rows, space, seeds[i])
-        an.answer(rows, blocks, space, walk, batch, answers)
+        answer(rows, blocks, space, walk, batch, notes, answers)
 
     rng = np.random.default_rng(20)
     for kind in KINDS:
@@ -315,9 +366,9 @@ def test_lists_of_answers_are_exact_and_in_order():
         walk = begin_walk(X, space)
         rows = distinct_rows(X)
         blocks = build_blocks(rows, space, walk)
-        batch, answers = an.room_for_batch(4, 5), an.room_for_answers(len(rows.first), 5)
+        batch, notes, answers = an.room_for_batch(4), room_for_notes(5), an.room_for_answers(len(rows.first), 5)
         seeds = rng.choice(len(rows.first), size=min(an.SEEDS, len(rows.first)), replace=False)
-        ask(rows, blocks, space, walk, batch, answers, seeds)
+        ask(rows, blocks, space, walk, batch, notes, answers, seeds)
         for row in seeds:
             gaps = X - rows.values[row]
             distances = np.zeros(len(X))
@@ -334,8 +385,6 @@ def test_lists_of_answers_are_exact_and_in_order():
 @compiled
 def test_boxes_bound_every_point_in_them():
     """Near, corner and norm bounds against all points of boxes near and far, in float32 as they are computed."""
-    from numba import njit
-
     from microagg.partition._kernels.tree_build import build_tree
     from microagg.partition._kernels.tree_search import far_bounds, near_bounds
     from microagg.partition._kernels.walk import RADIUS, begin_walk

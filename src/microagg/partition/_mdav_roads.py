@@ -21,7 +21,7 @@ _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
 _SCAN_FROM = 8.0  # effective dimensions; from here on a tree rules out too little, ...
 _SCAN_BELOW = 200_000  # ... unless records are so many that it pays to try
 _PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
-_SAMPLE = 2000  # records by which the dimension is judged
+_SAMPLE = 1000  # records by which the dimension is judged
 _LARGEST_SAFE = 2.0**256
 
 
@@ -90,7 +90,7 @@ def effective_dimension(X: FloatArray) -> float:
     sample = X[:: max(len(X) // _SAMPLE, 1)]
     centred = sample - sample.mean(axis=0)
     centred /= max(float(np.abs(centred).max()), np.finfo(np.float64).tiny)
-    covariances = centred.T @ centred
+    covariances = np.einsum("ij,ik->jk", centred, centred)  # not by a library that would wake threads for it
     squares = float((covariances**2).sum())
     return float(np.trace(covariances)) ** 2 / squares if squares > 0 else 0.0
 
@@ -188,11 +188,12 @@ class _Peeling:
         from microagg.partition._kernels.answers import room_for_answers, room_for_batch
         from microagg.partition._kernels.blocks import build_blocks
         from microagg.partition._kernels.mdav_brute import form_cells_brute, room_for_scan
+        from microagg.partition._kernels.notes import room_for_notes
 
         announce_compiling(form_cells_brute)
         blocks = build_blocks(self.rows, self.space, self.walk)
         scratch = room_for_scan(self.dimension)
-        batch = room_for_batch(self.dimension, self.k)
+        batch, notes = room_for_batch(self.dimension), room_for_notes(self.k)
         answers = room_for_answers(len(self.rows.first), self.k)
         while self._cells_to_form:
             form_cells_brute(
@@ -204,6 +205,7 @@ class _Peeling:
                 self.walk,
                 scratch,
                 batch,
+                notes,
                 answers,
                 self.labels,
                 self.state,

@@ -93,4 +93,5 @@ def distances_in(blocks, block, query32, totals):
     """Places behind the last row hold old points: they may let a block through the filter, never keep one out."""
     dimension = query32.shape[0]
     n_lanes = (points_in(blocks, block) + WIDTH - 1) // WIDTH
-    return block_distances(blocks.points, block * (dimension + 1) * BLOCK, BLOCK, n_lanes, query32, totals)
+    start, stride = block * (dimension + 1) * BLOCK, np.int64(BLOCK)
+    return block_distances(blocks.points, start, stride, n_lanes, query32, totals)

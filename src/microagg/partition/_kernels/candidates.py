@@ -89,7 +89,7 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
             if place >= count:
                 break
             if totals[place] <= limit:
-                row = row_at[start + place]
+                row = np.int64(row_at[start + place])
                 offer_row(rows, row, exact_distance(rows.values, row, query), nearest)
                 limit = near_limit(nearest.distances[0], space, slack)
     return limit
@@ -108,7 +108,7 @@ def offer_far(totals, count, row_at, start, rows, query, farthest, distance, lim
             mask &= mask - 1
             if place >= count:
                 break
-            row = row_at[start + place]
+            row = np.int64(row_at[start + place])
             if totals[place] < limit or rows.first[row] == rows.end[row]:
                 continue
             candidate = exact_distance(rows.values, row, query)

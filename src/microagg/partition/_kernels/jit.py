@@ -4,6 +4,9 @@ An inner function gets no wrapper for Python; wrappers that unpack a dozen array
 allocate nothing, so no references are counted (`_nrt`). Arithmetic follows NumPy: nothing here divides by zero, so no
 branch is compiled for it.
 
+A function that takes dozens of arrays is called with hundreds of numbers: in the innermost loops that took half of the
+time. Such functions are `inlined`, if they have one caller.
+
 Numba renews the cache of an entry when the entry's own file changes. After changing an inner function in another file,
 remove ``__pycache__``.
 """
@@ -15,3 +18,4 @@ from numba import njit
 _options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 entry = njit(cache=True, **_options)
 inner = njit(no_cpython_wrapper=True, **_options)
+inlined = njit(no_cpython_wrapper=True, forceinline=True, **_options)

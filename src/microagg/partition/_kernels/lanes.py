@@ -146,6 +146,18 @@ def _comparison(operator):
 
 
 @intrinsic
+def _any_outside(typing_context, lanes, low, high):
+    def generate(context, builder, signature, arguments):
+        lanes, low, high = arguments
+        below = builder.fcmp_ordered("<=", lanes, _splat(builder, low))
+        above = builder.fcmp_ordered(">=", lanes, _splat(builder, high))
+        some = builder.icmp_unsigned("!=", builder.bitcast(builder.or_(below, above), _BITS), ir.Constant(_BITS, 0))
+        return builder.zext(some, _INT)
+
+    return types.int64(lanes_type, types.float32, types.float32), generate
+
+
+@intrinsic
 def _lowest(typing_context, mask):
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -188,8 +200,11 @@ if config.DISABLE_JIT:
     def which_at_least(lanes, limit):
         return _plain_which(lanes >= limit)
 
+    def any_outside(lanes, low, high):
+        return int(np.any((lanes <= low) | (lanes >= high)))
+
     def lowest(mask):
-        return (mask & -mask).bit_length() - 1
+        return int(mask & -mask).bit_length() - 1
 else:
     # load(array, place): array[place : place + 16]; store(array, place, lanes) is its reverse.
     load, store = _load, _store
@@ -205,5 +220,7 @@ else:
     maximum, largest = _extremum("max")
     # which_at_most(a, limit): an integer whose bit i says that lane i is at most the limit.
     which_at_most, which_at_least = _comparison("<="), _comparison(">=")
+    # any_outside(a, low, high): 1 if a lane is at most low or at least high, else 0.
+    any_outside = _any_outside
     # lowest(mask): the number of the lowest bit set.
     lowest = _lowest

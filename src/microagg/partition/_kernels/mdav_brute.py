@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, add_seed, answer, list_of
+from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, add_seed, list_of
 from microagg.partition._kernels.blocks import BLOCK, distances_in, drop_row, n_blocks_left, points_in
 from microagg.partition._kernels.candidates import offer_far
 from microagg.partition._kernels.filter_space import exact_distance, farthest_reach, place_query, slack_for
 from microagg.partition._kernels.jit import entry, inner
+from microagg.partition._kernels.notes import answer
 from microagg.partition._kernels.walk import (
     PATH,
     RADIUS,
@@ -158,7 +159,7 @@ def suffices(found, labels, wanted):
 
 
 @inner
-def ask_for(rows, blocks, space, walk, scratch, batch, answers, labels, row, is_outer):
+def ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, row, is_outer):
     """Answer for a row, and for rows that will probably be asked for."""
     used_up = answers.slot_of[row]
     if used_up >= 0:
@@ -168,7 +169,7 @@ def ask_for(rows, blocks, space, walk, scratch, batch, answers, labels, row, is_
     answers.is_outer[answers.slot_of[row]] = is_outer
     guess_opposite_seeds(rows, space, batch, answers, labels)
     guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers)
-    answer(rows, blocks, space, walk, batch, answers)
+    answer(rows, blocks, space, walk, batch, notes, answers)
 
 
 @inner
@@ -196,7 +197,7 @@ def farthest_exactly(rows, blocks, query):
 
 
 @entry
-def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batch, answers, labels, state, work):
+def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batch, notes, answers, labels, state, work):
     """Form cells until about ``work`` distances were computed or fewer than 2k records remain.
 
     ``state`` holds the number of remaining records and of cells so far.
@@ -209,7 +210,7 @@ def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batc
         for turn in range(formed):
             slot = answers.slot_of[seed]
             if slot < 0 or not suffices(list_of(answers, NEAR, slot), labels, k):
-                ask_for(rows, blocks, space, walk, scratch, batch, answers, labels, seed, turn == 0)
+                ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, seed, turn == 0)
                 work -= batch.n_seeds[0] * (blocks.n_rows[0] + BLOCK)
                 slot = answers.slot_of[seed]
             nearest, taken, place = list_of(answers, NEAR, slot), 1, 0

@@ -9,7 +9,7 @@ from microagg.partition._kernels.filter_space import place_query
 from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.lanes import WIDTH
 from microagg.partition._kernels.rows import Rows, chosen_rows
-from microagg.partition._kernels.tree import drop_row, refit
+from microagg.partition._kernels.tree import FIRST, drop_row, refit
 from microagg.partition._kernels.tree_search import (
     CELLS_FORMED,
     FAMILIES_SEEN,
@@ -49,7 +49,7 @@ def take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels):
     for j in range(dimension):
         search.query[j] = rows.values[seed, j]
     place_query(search.query, space, search.query32)
-    n_changed = take_record(rows, tree, walk, seed, cell, labels, search.changed, 0)
+    n_changed = take_record(rows, tree, walk, seed, cell, labels, search.changed, FIRST)
     nearest_to_query(rows, tree, space, walk, search, nearest)
     sort_nearest(nearest)
     for i in range(nearest.rows.shape[0]):

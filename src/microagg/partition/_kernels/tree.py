@@ -22,6 +22,7 @@ from microagg.partition._kernels.filter_space import range_of
 from microagg.partition._kernels.jit import inner
 from microagg.partition._kernels.lanes import WIDTH, largest, least, load
 
+FIRST = np.int64(0)  # typed: a bare 0 would make the compiler compile its callee once more
 NOWHERE = np.float32(1e18)  # an empty box goes from here to minus here: far from every query, and never far enough
 
 
@@ -142,7 +143,7 @@ def set_leaf_key(tree, leaf, key):
 
 @inner
 def leaf_with_largest_key(tree):
-    node = np.int64(largest_key(tree.keys, 0))
+    node = np.int64(largest_key(tree.keys, FIRST))
     for level in range(1, tree.first_family.shape[0]):
         start = tree.first_family[level] * WIDTH
         node = largest_key(tree.keys, start + node * WIDTH) - start

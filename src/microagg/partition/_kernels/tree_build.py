@@ -12,6 +12,7 @@ from microagg.partition._kernels.tree import NOWHERE, Tree, fit_leaf, fit_parent
 from microagg.partition._kernels.walk import RADIUS, Walk, largest_norm
 
 SAMPLE = 128
+NOT, YES = np.int64(0), np.int64(1)
 
 
 def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int) -> tuple[Rows, Tree]:
@@ -70,8 +71,8 @@ def guess_of_median(keys, low, high):
 
 
 @inner
-def smaller_first(keys, order, start, stop, pivot, with_equal):
-    """Bring the keys below the pivot (or equal to it, too) to the front; returns where they end.
+def smaller_first(keys, order, start, stop, pivot, equal_counts):
+    """Bring the keys below the pivot to the front (equal ones, too, with ``equal_counts`` = 1); returns where they end.
 
     Every key is swapped, and only the end moves or not: a branch would be guessed wrong for every other key.
     """
@@ -80,7 +81,7 @@ def smaller_first(keys, order, start, stop, pivot, with_equal):
         key, row = keys[i], order[i]
         keys[i], order[i] = keys[end], order[end]
         keys[end], order[end] = key, row
-        end += np.int64(key < pivot) | (np.int64(key == pivot) & with_equal)
+        end += np.int64(key < pivot) | (np.int64(key == pivot) & equal_counts)
     return end
 
 
@@ -89,11 +90,11 @@ def split_at(keys, order, start, stop, place):
     """Quickselect: afterwards no key before ``place`` is larger than one from ``place`` on."""
     while stop - start > 1:
         pivot = guess_of_median(keys, start, stop - 1)
-        end = smaller_first(keys, order, start, stop, pivot, 0)
+        end = smaller_first(keys, order, start, stop, pivot, NOT)
         if place < end:
             stop = end
             continue
-        start = smaller_first(keys, order, end, stop, pivot, 1)  # the pivot itself at least
+        start = smaller_first(keys, order, end, stop, pivot, YES)  # the pivot itself at least
         if place < start:
             return
 

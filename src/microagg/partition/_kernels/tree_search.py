@@ -33,7 +33,7 @@ from microagg.partition._kernels.lanes import (
     which_at_least,
     which_at_most,
 )
-from microagg.partition._kernels.tree import Tree, leaf_with_largest_key, set_leaf_key
+from microagg.partition._kernels.tree import FIRST, Tree, leaf_with_largest_key, set_leaf_key
 from microagg.partition._kernels.walk import PATH, RADIUS, certain_distance, key_from, shrink_radius
 
 POINTS_SEEN, FAMILIES_SEEN, CELLS_FORMED = 0, 1, 2
@@ -194,8 +194,8 @@ def farthest_from_query(rows, tree, space, walk, search):
     constant = np.float32(norm + space.relative * (1.0 + np.sqrt(dimension)) * (norm + radius * radius))
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
-    mask = root_family(tree) & far_bounds(tree, 0, query32, constant, totals, limit)
-    height = push_family(search, 0, mask, totals, np.float32(1.0), 0, 0)
+    mask = root_family(tree) & far_bounds(tree, FIRST, query32, constant, totals, limit)
+    height = push_family(search, FIRST, mask, totals, np.float32(1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:
         height -= 1
@@ -226,8 +226,8 @@ def nearest_to_query(rows, tree, space, walk, search, nearest):
     last = tree.first_family.shape[0] - 1
     forget(nearest)
     limit = np.float32(np.inf)
-    mask = root_family(tree) & near_bounds(tree, 0, query32, totals, limit)
-    height = push_family(search, 0, mask, totals, np.float32(-1.0), 0, 0)
+    mask = root_family(tree) & near_bounds(tree, FIRST, query32, totals, limit)
+    height = push_family(search, FIRST, mask, totals, np.float32(-1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:
         height -= 1
