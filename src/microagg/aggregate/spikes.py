@@ -86,8 +86,8 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     """Mean and variance of the positive amounts of each cell, or of several cells that have k of them together.
 
     A cell with k positive amounts speaks for itself. The others stand in the order of their mean amount over all of
-    their records, and as many neighbours as are needed share one pool; those left over join the last pool, and if there
-    is none, the pool is of all cells.
+    their records, and as many neighbours as are needed share one pool. Those left over join the last such pool; if
+    there is none, they have no part in any and use the statistics of the cell with k whose mean is nearest.
 
     Parameters
     ----------
@@ -108,13 +108,16 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     (array([0, 0]), array([2]), array([5.]), array([0.2]))
     """
     off = amounts > 0
-    n_cells = len(cells.sizes)
-    counts = np.bincount(cells.labels[off], minlength=n_cells)
-    pools = _pooled(counts, cell_means(np.nan_to_num(amounts), cells), k)
+    counts = np.bincount(cells.labels[off], minlength=len(cells.sizes))
+    cell_amounts = cell_means(np.nan_to_num(amounts), cells)
+    pools = _pooled(counts, cell_amounts, k)
+    off &= pools[cells.labels] >= 0
     pool = pools[cells.labels[off]]
     sizes = np.bincount(pool)
     if not len(sizes) or int(sizes.min()) < k:
-        raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} records: {int(off.sum())} have one in all")
+        raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} records: {int(counts.sum())} have one")
+    for cell in np.flatnonzero((counts > 0) & (pools < 0)):  # fewer than k
+        pools[cell] = np.argmin(np.abs(cell_amounts[counts >= k] - cell_amounts[cell]))
     everyone = Cells(pool, None if cells.weights is None else cells.weights[off])
     means = cell_means(amounts[off], everyone)
     relative = amounts[off] / means[pool] - 1.0  # whose squares cannot overflow
@@ -122,7 +125,10 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
 
 
 def _pooled(counts: IntArray, means: FloatArray, k: int) -> IntArray:
-    """A pool for each cell with a positive count, so that the counts of each pool sum to k or more."""
+    """Pools of cells, so that the counts of each sum to k or more; first of single cells, in their order.
+
+    -1 for cells with no count, and for those left over where no pool has several cells.
+    """
     pools = np.full(len(counts), -1, dtype=np.int64)
     enough = np.flatnonzero(counts >= k)
     pools[enough] = np.arange(len(enough))
@@ -137,7 +143,7 @@ def _pooled(counts: IntArray, means: FloatArray, k: int) -> IntArray:
     if gathered and last > len(enough):
         pools[pools == last] = last - 1
     elif gathered:
-        pools[counts > 0] = 0
+        pools[pools == last] = -1
     return pools
 
 
