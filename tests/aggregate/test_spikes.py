@@ -131,7 +131,7 @@ def test_missing_draws_stay_missing_and_small_amounts_do_not_reach_the_spike():
 def test_what_all_off_the_spike_share_is_drawn_as_it_is():
     values, labels = np.array([0.0, 7, 7, 0]), np.zeros(4, dtype=np.int64)
     drawn = draw_around(ZERO, values, np.array([3.0, 1, 2, 4]), Cells(labels), 2, uniforms_from(0))
-    np.testing.assert_allclose(drawn, [7, 0, 0, 7])
+    np.testing.assert_array_equal(drawn, [7, 0, 0, 7])
 
 
 def test_sampling_weights_say_how_many_are_on_the_spike():

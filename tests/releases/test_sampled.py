@@ -188,6 +188,22 @@ def test_every_cell_keeps_how_many_have_what_many_share(people, more):
     assert not np.isin(after[after > 0], before).all()
 
 
+def test_numbers_with_two_values_keep_them_and_strata_of_numbers_stay(people):
+    """Cells with fewer than k of one value draw it too; cells of a stratum share their number, and draw it."""
+    rng = np.random.default_rng(1)
+    people = people.append_column("member", pa.array(np.where(rng.random(400) < 0.3, 2.5, -1.0)))
+    people = people.append_column("region", pa.array(np.repeat([0, 10, 20], [150, 150, 100])))
+    asked = recipe(
+        attributes=ATTRIBUTES | {"member": numeric(), "region": numeric()},
+        strata={"by": ["region"]},
+        output={"order": "kept"},
+    )
+    made = microagg.release(people, asked).table
+    assert set(made["member"].to_numpy()) == {-1.0, 2.5}
+    assert (made["member"].to_numpy() > 0).sum() == (people["member"].to_numpy() > 0).sum()
+    assert made["region"].equals(people["region"])
+
+
 def test_a_spike_changes_the_draws_of_its_own_attribute_only(people, monkeypatch):
     people = people_with_benefits(people)
     asked = recipe(attributes=BENEFIT)

@@ -195,10 +195,11 @@ def draw_around(
     off = order[(place < n_off[cells.labels[order]]) & ~np.isnan(drawn[order])]
     pool = found.pools[cells.labels[off]]
     spread = np.log1p(found.variations**2)
-    chosen = np.log(found.means)[pool] - 0.5 * spread[pool] + np.sqrt(spread)[pool] * ndtri(uniforms(len(off)))
+    # Exactly the mean where nothing spreads.
+    chosen = found.means[pool] * np.exp(np.sqrt(spread)[pool] * ndtri(uniforms(len(off))) - 0.5 * spread[pool])
     chosen = chosen[np.lexsort((-chosen, cells.labels[off]))]
     result = np.where(np.isnan(drawn), np.nan, spike.value)
-    result[off] += spike.side * np.maximum(np.exp(chosen), step)
+    result[off] += spike.side * np.maximum(chosen, step)
     return result
 
 
