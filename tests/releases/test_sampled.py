@@ -11,7 +11,12 @@ import pytest
 import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import GuaranteeError, Recipe
+from microagg._random import uniforms_from
+from microagg.aggregate.centroid import Cells
+from microagg.aggregate.moments import cell_moments
+from microagg.aggregate.sampling import draw_numbers
 from microagg.errors import RecipeError, TableError
+from microagg.releases import representatives
 from microagg.releases.check import check_release, check_table
 
 SAMPLED = {"aggregate": {"form": "sampled"}}
@@ -155,6 +160,78 @@ def test_guided_cells_can_be_sampled_too(people):
     ill = {"role": "confidential", "kind": "nominal"}
     made = microagg.release(people, recipe(attributes=ATTRIBUTES | {"ill": ill}, space={"dependence": {"lambda": 0.3}}))
     assert "diversity of ill within cells" in " ".join(str(made.statement).split())
+
+
+def people_with_benefits(people, *, n_off=60):
+    """Most have none; those who have some are old."""
+    age = people["age"].to_numpy()
+    amounts = np.zeros(len(age), dtype=np.int64)
+    oldest = np.argsort(age)[len(age) - n_off :]
+    amounts[oldest] = np.random.default_rng(3).integers(1, 900, n_off)
+    return people.append_column("benefit", pa.array(amounts))
+
+
+BENEFIT = ATTRIBUTES | {"benefit": numeric(bounds=[0, 1000])}
+
+
+@pytest.mark.parametrize("more", [{}, {"moments": 2}, {"content": "variances"}, {"paired_with": "ill"}])
+def test_every_cell_keeps_how_many_have_what_many_share(people, more):
+    people = people_with_benefits(people)
+    attributes = BENEFIT | {"ill": {"role": "confidential", "kind": "nominal"}}
+    asked = recipe(attributes=attributes, aggregate=SAMPLED["aggregate"] | more, output={"order": "kept"})
+    made = microagg.release(people, asked, seed=1)
+    before, after = (table["benefit"].to_numpy() for table in (people, made.table))
+    assert after.dtype == before.dtype
+    assert 0 <= after.min() <= after.max() <= 1000
+    counts = [np.bincount(made.partition, weights=one == 0) for one in (before, after)]
+    np.testing.assert_array_equal(*counts)
+    assert not np.isin(after[after > 0], before).all()
+
+
+def test_numbers_with_two_values_keep_them_and_strata_of_numbers_stay(people):
+    """Cells with fewer than k of one value draw it too; cells of a stratum share their number, and draw it."""
+    rng = np.random.default_rng(1)
+    people = people.append_column("member", pa.array(np.where(rng.random(400) < 0.3, 2.5, -1.0)))
+    people = people.append_column("region", pa.array(np.repeat([0, 10, 20], [150, 150, 100])))
+    asked = recipe(
+        attributes=ATTRIBUTES | {"member": numeric(), "region": numeric()},
+        strata={"by": ["region"]},
+        output={"order": "kept"},
+    )
+    made = microagg.release(people, asked).table
+    assert set(made["member"].to_numpy()) == {-1.0, 2.5}
+    assert (made["member"].to_numpy() > 0).sum() == (people["member"].to_numpy() > 0).sum()
+    assert made["region"].equals(people["region"])
+
+
+def test_a_spike_changes_the_draws_of_its_own_attribute_only(people, monkeypatch):
+    people = people_with_benefits(people)
+    asked = recipe(attributes=BENEFIT)
+    kept = microagg.release(people, asked, seed=1).table
+    monkeypatch.setattr(representatives, "find_spike", lambda values, k: None)
+    plain = microagg.release(people, asked, seed=1).table
+    assert kept.drop_columns(["benefit"]).equals(plain.drop_columns(["benefit"]))
+    assert (plain["benefit"].to_numpy() == 0).mean() < 0.8 < (kept["benefit"].to_numpy() == 0).mean()
+
+
+def test_without_a_spike_numbers_are_what_the_moments_of_cells_gave(people):
+    made = microagg.release(people, recipe(output={"order": "kept"}), seed=2)
+    values = np.column_stack([people[name].to_numpy().astype(float) for name in ("age", "pay")])
+    drawn = draw_numbers(cell_moments(values, Cells(made.partition)), made.partition, uniforms_from(2))
+    np.testing.assert_array_equal(made.table["age"].to_numpy(), np.clip(np.rint(drawn[:, 0]), 18, 90))
+    np.testing.assert_array_equal(made.table["pay"].to_numpy(), np.rint(drawn[:, 1] * 2) / 2)
+    assert "value that many share" not in str(made.statement)
+
+
+def test_the_statement_tells_of_spikes_and_fewer_than_k_off_one_are_drawn_as_before(people):
+    made = microagg.release(people_with_benefits(people), recipe(attributes=BENEFIT))
+    said = " ".join(str(made.statement).split())
+    assert "of benefit, counts say how many records of the cell have the value that many share" in said
+    assert "mean and variance of at least 20 records that have another, of the cell or of several" in said
+    (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "partition")
+    assert stage["blocks"][0]["spiked"] == ["benefit"]
+    few = microagg.release(people_with_benefits(people, n_off=19), recipe(attributes=BENEFIT))
+    assert "value that many share" not in str(few.statement)
 
 
 def tied_people(n=2000):

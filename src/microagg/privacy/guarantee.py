@@ -161,17 +161,25 @@ def drawn_from_cells(
     guided_by: Sequence[str] = (),
     paired_with: Sequence[str] = (),
     statistics: str = "mean and covariance",
+    spiked: Sequence[str] = (),
 ) -> Guarantee:
     """The promise of sampled records: every published combination was drawn from statistics of at least k records.
 
     See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
-    records of their cell, `statistics` says what numbers were drawn from. It is weaker than k-anonymity, and cannot be
-    counted on a file.
+    records of their cell, `statistics` says what numbers were drawn from, `spiked` names those of which draws keep how
+    many records of a cell have the value that many share. It is weaker than k-anonymity, and cannot be counted on a
+    file.
     """
     dealt = (
         f"chance with the odds of models of {', '.join(paired_with)}, every leaf of which holds at least {k} records"
         if paired_with
         else "chance"
+    )
+    spikes = (
+        f"; of {', '.join(spiked)}, counts say how many records of the cell have the value that many share, and other "
+        f"values were drawn from mean and variance of at least {k} records that have another, of the cell or of several"
+        if spiked
+        else ""
     )
     return Guarantee(
         model=DRAWN,
@@ -181,7 +189,7 @@ def drawn_from_cells(
         against=(
             "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
             f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
-            f"counts; which record of the cell a published one stands beside is {dealt}"
+            f"counts{spikes}; which record of the cell a published one stands beside is {dealt}"
         ),
         attributes=tuple(attributes),
         assumptions=(

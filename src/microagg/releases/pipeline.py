@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from microagg.releases.private import protect, told_budget
 from microagg.releases.protected import Block, Protected
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
-from microagg.releases.representatives import published_columns, rounded, sampled_columns
+from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k, require_public
 from microagg.schema.attribute import Representative
@@ -179,15 +180,17 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         labels, certified = _partition(guidance.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
+        spiked: tuple[str, ...] = ()
         if recipe.aggregate.form is AggregateForm.SAMPLED:
             _require_cells(labels, attributes, recipe.k)
             choice = recipe.aggregate
+            spiked = tuple(spikes_of(measured, recipe.k))
             arrays |= sampled_columns(
                 measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
             )
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
-        blocks.append(Block(tuple(attributes), labels))
+        blocks.append(Block(tuple(attributes), labels, spiked))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
         pairing_told = told_of_pairing(attributes, labels, paired, recipe)
         remarks += [*said, *certified, *guidance_told.remarks, *pairing_told.remarks]
@@ -274,6 +277,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
                 guided_by=shaping_attributes(recipe),
                 paired_with=recipe.aggregate.paired_with,
                 statistics=_drawn_from(recipe),
+                spiked=block.spiked,
             )
             for block in blocks
         )
@@ -293,7 +297,7 @@ def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...
 def _in_input_order(block: Block, rows: IntArray, n_records: int) -> Block:
     labels = np.full(n_records, -1, dtype=np.int64)
     labels[rows] = block.labels
-    return Block(block.attributes, labels)
+    return replace(block, labels=labels)
 
 
 def _shuffled(n_records: int, seed: int | None) -> IntArray:

@@ -19,10 +19,14 @@ __all__ = ["Block", "Protected"]
 
 @dataclass(frozen=True)
 class Block:
-    """Attributes that were put into cells together, and each record's cell (-1 if it was left out)."""
+    """Attributes that were put into cells together, and each record's cell (-1 if it was left out).
+
+    Of the attributes in `spiked`, draws keep how many records of a cell have the value that many share.
+    """
 
     attributes: tuple[str, ...]
     labels: npt.NDArray[np.int64]
+    spiked: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Block(attributes={self.attributes!r})"
@@ -39,6 +43,7 @@ class Block:
             "n_cells": self.n_cells,
             "smallest_cell": int(sizes.min()),
             "largest_cell": int(sizes.max()),
+            **({"spiked": list(self.spiked)} if self.spiked else {}),
         }
 
 

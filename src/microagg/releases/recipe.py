@@ -127,8 +127,9 @@ class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
     Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
-    (2, skew-normal); with ``content = "variances"`` each attribute alone. With `paired_with`, sampled records stand
-    beside values of those attributes that they fit.
+    (2, skew-normal); with ``content = "variances"`` each attribute alone. A number that many records share, like 0,
+    stays as frequent in each cell as it is. With `paired_with`, sampled records stand beside values of those attributes
+    that they fit.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE

@@ -28,6 +28,7 @@ from microagg.aggregate.sampling import (
     skew_normal,
     skew_normals_alone,
 )
+from microagg.aggregate.spikes import Spike, draw_around, find_spike
 from microagg.releases.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
 from microagg.schema.measure import Measured
@@ -35,7 +36,7 @@ from microagg.schema.measure import Measured
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["published_columns", "rounded", "sampled_columns"]
+__all__ = ["published_columns", "rounded", "sampled_columns", "spikes_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -75,32 +76,46 @@ def sampled_columns(
 
     Numbers come from the cell's mean and covariance (with two moments, also from its marginal coskewness), within
     declared bounds and rounded to the resolution; categories, ordered or not, from the cell's counts of each attribute
-    alone. Which draw of a cell stands beside which of its records is chance; with `paired` attributes, chance with the
-    odds of models that have at least k records in a leaf.
+    alone. Where an attribute has a spike, as many of a cell's draws are on it as of its records; how far the others are
+    off comes from mean and variance of at least k records that are. Which draw of a cell stands beside which of its
+    records is chance; with `paired` attributes, chance with the odds of models that have at least k records in a leaf.
     """
-    drawn = _draws(measured, cells, uniforms, n_moments, content)
+    drawn = _draws(measured, cells, uniforms, k, n_moments, content)
     if paired:
         dealt = _dealt(measured, drawn, cells, uniforms, k, paired)
         drawn = {name: values[dealt] for name, values in drawn.items()}
     return {column.name: column.published(drawn[column.name]) for column in measured}
 
 
+def spikes_of(measured: Sequence[Measured], k: int) -> dict[str, Spike]:
+    """The numeric attributes that have a spike, each with it."""
+    numeric = (column for column in measured if column.kind is Kind.NUMERIC)
+    found = {column.name: find_spike(column.values, k) for column in numeric}
+    return {name: spike for name, spike in found.items() if spike is not None}
+
+
 def _draws(
-    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
+    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, k: int, n_moments: int, content: Content
 ) -> dict[str, FloatArray]:
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
+    spikes = spikes_of(numeric, k)
     draws = {}
     if numeric:
         values = np.column_stack([column.values for column in numeric])
         drawn = _drawn_numbers(values, cells, uniforms, n_moments, content)
-        for j, column in enumerate(numeric):
-            numbers = np.ascontiguousarray(drawn[:, j])
-            if column.resolution is not None:  # counted in 64-bit integers
-                numbers = np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)
-            draws[column.name] = rounded(column, numbers)
+        draws = {column.name: np.ascontiguousarray(drawn[:, j]) for j, column in enumerate(numeric)}
     for column in measured:
         if column.kind is not Kind.NUMERIC:
             draws[column.name] = draw_categories(column.values, cells, uniforms)
+    # Last, so that a spike changes the draws of its own attribute only.
+    for column in numeric:
+        numbers = draws[column.name]
+        if column.name in spikes:
+            step = column.resolution or 0.0
+            numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step)
+        if column.resolution is not None:  # counted in 64-bit integers
+            numbers = np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)
+        draws[column.name] = rounded(column, numbers)
     return draws
 
 

@@ -1,0 +1,214 @@
+"""Spikes: a number that many records share, like no capital gain; draws keep how many have it, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg.aggregate.centroid import Cells, cell_means
+from microagg.aggregate.sampling import Uniforms
+from microagg.errors import GuaranteeError
+
+__all__ = ["Amounts", "Spike", "amounts_off", "draw_around", "find_spike"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_SMALLEST_SHARE = 0.1  # of the records that have a spike's value
+
+
+@dataclass(frozen=True)
+class Spike:
+    """The smallest or the largest number of an attribute, held by many records; all others lie on one side of it.
+
+    Attributes
+    ----------
+    value : float
+    side : {1.0, -1.0}
+        1 where the other numbers are larger.
+    """
+
+    value: float
+    side: float
+
+    def amounts(self, values: FloatArray) -> FloatArray:
+        """How far numbers are from the spike: 0 on it, positive off it; NaN is missing."""
+        distances: FloatArray = self.side * (values - self.value)
+        return distances
+
+
+def find_spike(values: FloatArray, k: int) -> Spike | None:
+    """The smallest or largest number, if at least k records and a tenth have it, and at least k have others.
+
+    Of two the one that more records have; NaN is missing.
+
+    Examples
+    --------
+    >>> find_spike(np.array([0.0, 0.0, 0.0, 5.0, 9.0, 7.0]), k=3)
+    Spike(value=0.0, side=1.0)
+    >>> find_spike(np.array([0.0, 0.0, 0.0, 5.0, 9.0, 7.0]), k=4) is None
+    True
+    """
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    ends = ((float(known.min()), 1.0), (float(known.max()), -1.0))
+    counts = [int((known == end).sum()) for end, _ in ends]
+    best = int(np.argmax(counts))
+    if counts[best] < max(k, _SMALLEST_SHARE * len(known)) or len(known) - counts[best] < k:
+        return None
+    return Spike(*ends[best])
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Statistics of the numbers off a spike, of at least k records each.
+
+    Attributes
+    ----------
+    pools : ndarray of shape (n_cells,)
+        Whose statistics a cell uses; -1 if none of its records is off the spike.
+    sizes : ndarray of shape (n_pools,)
+        Records off the spike, over all cells of the pool.
+    means, variations : ndarray of shape (n_pools,)
+        Mean of their distances from the spike, and standard deviation as a share of it; weighted, of the population.
+    """
+
+    pools: IntArray
+    sizes: IntArray
+    means: FloatArray
+    variations: FloatArray
+
+
+def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
+    """Mean and variance of the positive amounts of each cell, or of several cells that have k of them together.
+
+    A cell with k positive amounts speaks for itself. The others stand in the order of their mean amount over all of
+    their records, and as many neighbours as are needed share one pool. Those left over join the last such pool; if
+    there is none, they have no part in any and use the statistics of the cell with k whose mean is nearest.
+
+    Parameters
+    ----------
+    amounts : ndarray of shape (n_records,)
+        NaN is missing.
+    cells : Cells
+    k : int
+
+    Raises
+    ------
+    GuaranteeError
+        Fewer than k amounts are positive.
+
+    Examples
+    --------
+    >>> found = amounts_off(np.array([0.0, 4.0, 0.0, 6.0]), Cells(np.array([0, 0, 1, 1])), k=2)
+    >>> found.pools, found.sizes, found.means, found.variations
+    (array([0, 0]), array([2]), array([5.]), array([0.2]))
+    """
+    off = amounts > 0
+    counts = np.bincount(cells.labels[off], minlength=len(cells.sizes))
+    cell_amounts = cell_means(np.nan_to_num(amounts), cells)
+    pools = _pooled(counts, cell_amounts, k)
+    off &= pools[cells.labels] >= 0
+    pool = pools[cells.labels[off]]
+    sizes = np.bincount(pool)
+    if not len(sizes) or int(sizes.min()) < k:
+        raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} records: {int(counts.sum())} have one")
+    for cell in np.flatnonzero((counts > 0) & (pools < 0)):  # fewer than k
+        pools[cell] = np.argmin(np.abs(cell_amounts[counts >= k] - cell_amounts[cell]))
+    everyone = Cells(pool, None if cells.weights is None else cells.weights[off])
+    means = cell_means(amounts[off], everyone)
+    relative = amounts[off] / means[pool] - 1.0  # whose squares cannot overflow
+    return Amounts(pools, sizes, means, np.sqrt(cell_means(relative**2, everyone)))
+
+
+def _pooled(counts: IntArray, means: FloatArray, k: int) -> IntArray:
+    """Pools of cells, so that the counts of each sum to k or more; first of single cells, in their order.
+
+    -1 for cells with no count, and for those left over where no pool has several cells.
+    """
+    pools = np.full(len(counts), -1, dtype=np.int64)
+    enough = np.flatnonzero(counts >= k)
+    pools[enough] = np.arange(len(enough))
+    few = np.flatnonzero((counts > 0) & (counts < k))
+    few = few[np.argsort(means[few], kind="stable")]
+    last, gathered = len(enough), 0
+    for cell in few:
+        pools[cell] = last
+        gathered += int(counts[cell])
+        if gathered >= k:
+            last, gathered = last + 1, 0
+    if gathered and last > len(enough):
+        pools[pools == last] = last - 1
+    elif gathered:
+        pools[pools == last] = -1
+    return pools
+
+
+def draw_around(
+    spike: Spike,
+    values: FloatArray,
+    drawn: FloatArray,
+    cells: Cells,
+    k: int,
+    uniforms: Uniforms,
+    step: float = 0.0,
+) -> FloatArray:
+    """Give draws of an attribute the spike that its cells have.
+
+    Parameters
+    ----------
+    spike : Spike
+    values : ndarray of shape (n_records,)
+        The attribute as it is.
+    drawn : ndarray of shape (n_records,)
+        Draws of it from the moments of each cell: they decide which records of the cell are off the spike, and in which
+        order their amounts stand, so that what ties the attribute to others is kept. NaN is missing.
+    cells : Cells
+    k : int
+    uniforms : callable
+        The source of chance.
+    step : float
+        The smallest amount; that of numbers that are rounded, so that none is rounded to the spike.
+
+    Returns
+    -------
+    ndarray of shape (n_records,)
+        In each cell as many on the spike as among its records. With sampling weights it is their share, and chance
+        decides about a fraction.
+
+    Notes
+    -----
+    Amounts off the spike are log-normal with mean and variance as :func:`amounts_off` finds them: they never reach the
+    spike.
+    """
+    from scipy.special import ndtri
+
+    amounts = spike.amounts(values)
+    found = amounts_off(amounts, cells, k)
+    n_off = _off_counts(amounts, cells, uniforms)
+    # Cell after cell, the draws farthest from the spike first; missing ones last.
+    order = np.lexsort((-spike.side * drawn, cells.labels))
+    place = np.arange(len(order)) - cells.starts[cells.labels[order]]
+    off = order[(place < n_off[cells.labels[order]]) & ~np.isnan(drawn[order])]
+    pool = found.pools[cells.labels[off]]
+    spread = np.log1p(found.variations**2)
+    # Exactly the mean where nothing spreads.
+    chosen = found.means[pool] * np.exp(np.sqrt(spread)[pool] * ndtri(uniforms(len(off))) - 0.5 * spread[pool])
+    chosen = chosen[np.lexsort((-chosen, cells.labels[off]))]
+    result = np.where(np.isnan(drawn), np.nan, spike.value)
+    result[off] += spike.side * np.maximum(chosen, step)
+    return result
+
+
+def _off_counts(amounts: FloatArray, cells: Cells, uniforms: Uniforms) -> IntArray:
+    """How many draws of each cell are off the spike."""
+    off = (amounts > 0).astype(np.float64)
+    if cells.weights is None:
+        return np.bincount(cells.labels, weights=off).astype(np.int64)
+    expected = cell_means(off, cells) * cells.sizes
+    whole = np.floor(expected + 1e-9)
+    counts: IntArray = (whole + (uniforms(len(whole)) < expected - whole)).astype(np.int64)
+    return counts
