@@ -20,6 +20,8 @@ from numba import njit, prange
 from microagg import MDAV, VMDAV
 from microagg.partition._kernels.mdav import BLOCK, remove, scan, sift_down, sums_of_columns
 
+APART = 8  # numbers of two threads are kept in different cache lines
+
 
 def plain_numpy_mdav(X: np.ndarray, k: int) -> np.ndarray:
     """MDAV as one would write it in NumPy: whole-array distances, argpartition for the nearest."""
@@ -46,28 +48,19 @@ def plain_numpy_mdav(X: np.ndarray, k: int) -> np.ndarray:
 
 
 @njit(parallel=True)
-def scan_on_two_threads(points, record_at, remaining, query, distances, records, farthest, buffers):
-    """The plain scan of the package over two halves; the answers of the second half join those of the first."""
-    half = (remaining + 1) // 2
-    for thread in prange(2):
-        start = thread * half
-        count = min(remaining - start, half)
-        wanted = distances.shape[1]
-        farthest[thread] = scan(
-            points[:, start:],
-            record_at[start:],
-            count,
+def scan_halves(points, record_at, remaining, query, distances, records, farthest, buffers):
+    """The plain scan of the package over both halves of the records, each on a thread of its own."""
+    for half in prange(2):
+        farthest[half, 0] = scan(
+            points[half],
+            record_at[half],
+            remaining[half, 0],
             query,
-            wanted,
-            distances[thread],
-            records[thread],
-            buffers[thread],
+            distances.shape[1],
+            distances[half],
+            records[half],
+            buffers[half],
         )
-    for i in range(distances.shape[1]):
-        further, nearest = distances[1, i], distances[0, 0]
-        if further < nearest or (further == nearest and records[1, i] < records[0, 0]):
-            distances[0, 0], records[0, 0] = further, records[1, i]
-            sift_down(distances[0], records[0], distances.shape[1])
 
 
 @njit
@@ -79,40 +72,56 @@ def squared(a, b):
 
 
 @njit
-def plain_on_two_threads(X, k, points, record_at, place_of, high, low, labels):
+def take_out(points, record_at, place_of, half_of, remaining, record, high, low):
+    half = half_of[record]
+    remaining[half, 0] = remove(points[half], record_at[half], place_of, remaining[half, 0], record, high, low)
+
+
+@njit
+def cells_on_two_threads(X, k, points, record_at, place_of, half_of, remaining, high, low, labels):
     """MDAV by the plain float64 scan, every pass on two threads."""
-    remaining, cell = X.shape[0], 0
     distances, records = np.empty((2, k - 1)), np.empty((2, k - 1), dtype=np.int64)
     none_d, none_r = np.empty((2, 0)), np.empty((2, 0), dtype=np.int64)
-    farthest, buffers = np.empty(2, dtype=np.int64), np.empty((2, BLOCK))
+    farthest, buffers = np.empty((2, APART), dtype=np.int64), np.empty((2, BLOCK))
     query = np.empty(X.shape[1])
-    while remaining >= 2 * k:
+    left, cell = X.shape[0], 0
+    while left >= 2 * k:
         for j in range(X.shape[1]):
-            query[j] = high[j] / remaining
-        two = remaining >= 3 * k
-        scan_on_two_threads(points, record_at, remaining, query, none_d, none_r, farthest, buffers)
-        for _ in range(2 if two else 1):
-            if squared(X[farthest[1]], query) > squared(X[farthest[0]], query):
-                farthest[0] = farthest[1]
-            seed = farthest[0]
+            query[j] = high[j] / left
+        scan_halves(points, record_at, remaining, query, none_d, none_r, farthest, buffers)
+        for _ in range(2 if left >= 3 * k else 1):
+            seed = farthest[0, 0]
+            if squared(X[farthest[1, 0]], query) > squared(X[seed], query):
+                seed = farthest[1, 0]
             query[:] = X[seed]
             labels[seed] = cell
-            remaining = remove(points, record_at, place_of, remaining, seed, high, low)
-            scan_on_two_threads(points, record_at, remaining, query, distances, records, farthest, buffers)
+            take_out(points, record_at, place_of, half_of, remaining, seed, high, low)
+            scan_halves(points, record_at, remaining, query, distances, records, farthest, buffers)
+            for i in range(k - 1):  # the nearest of the second half join those of the first
+                distance, record = distances[1, i], records[1, i]
+                if distance < distances[0, 0] or (distance == distances[0, 0] and record < records[0, 0]):
+                    distances[0, 0], records[0, 0] = distance, record
+                    sift_down(distances[0], records[0], k - 1)
             for i in range(k - 1):
                 labels[records[0, i]] = cell
-                remaining = remove(points, record_at, place_of, remaining, records[0, i], high, low)
+                take_out(points, record_at, place_of, half_of, remaining, records[0, i], high, low)
             cell += 1
-    labels[record_at[:remaining]] = cell
+            left -= k
 
 
 def plain_two_threads(X: np.ndarray, k: int) -> np.ndarray:
-    n_records, dimension = X.shape
+    """MDAV by the plain float64 scan on two threads; of an odd number of records the last one is left out."""
+    half, dimension = len(X) // 2, X.shape[1]
+    X = X[: 2 * half]
     high, low = np.zeros(dimension), np.zeros(dimension)
     sums_of_columns(X, high, low)
-    labels = np.full(n_records, -1)
-    order = np.arange(n_records)
-    plain_on_two_threads(X, k, np.array(X.T, order="C"), order, order.copy(), high, low, labels)
+    labels = np.full(len(X), -1)
+    points = np.ascontiguousarray(X.reshape(2, half, dimension).transpose(0, 2, 1))
+    records = np.arange(len(X))
+    remaining = np.full((2, APART), half)
+    cells_on_two_threads(
+        X, k, points, records.reshape(2, half).copy(), records % half, records // half, remaining, high, low, labels
+    )
     return labels
 
 
