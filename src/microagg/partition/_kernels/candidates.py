@@ -10,9 +10,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.filter_space import exact_distance, far_limit, near_limit
-from microagg.partition._kernels.jit import inner
-from microagg.partition._kernels.lanes import WIDTH, load, lowest, which_at_least, which_at_most
+from microagg.partition._kernels.filter_space import exact_distance, far_limit, farthest_reach, near_limit
+from microagg.partition._kernels.jit import inlined, inner
+from microagg.partition._kernels.lanes import (
+    WIDTH,
+    everywhere,
+    load,
+    lowest,
+    maximum,
+    minimum,
+    store,
+    which_at_least,
+    which_at_most,
+)
 
 NO_RECORD = np.iinfo(np.int64).max
 
@@ -78,6 +88,35 @@ def offer_row(rows, row, distance, nearest):
         sink(nearest, wanted, distance, record, row)
 
 
+@inlined
+def keep_smallest(kept, start, n_lanes, value):
+    """Put a value among ascending ones and push out the largest; minus infinity stands in front of them.
+
+    Without a branch: a place keeps what it has, or takes the value, or takes what stood before it.
+    """
+    value = everywhere(value)
+    for lane in range(n_lanes - 1, -1, -1):
+        place = start + lane * WIDTH
+        store(kept, place, minimum(load(kept, place), maximum(load(kept, place - 1), value)))
+
+
+@inner
+def limit_from_block(totals, count, wanted, kept, space, slack):
+    """A limit from a block's distances alone: as many of its points as are wanted are no farther than that.
+
+    ``kept`` is room for the smallest ones; without enough of it, or of points, there is no limit.
+    """
+    n_lanes = (wanted + WIDTH - 1) // WIDTH
+    if count < wanted or kept.shape[0] < (n_lanes + 1) * WIDTH:
+        return np.float32(np.inf)
+    for place in range((n_lanes + 1) * WIDTH):
+        kept[place] = np.float32(-np.inf) if place < WIDTH else np.float32(np.inf)
+    for place in range(count):
+        keep_smallest(kept, WIDTH, n_lanes, totals[place])
+    reach = (farthest_reach(kept[WIDTH + wanted - 1], space, slack) + slack) * (1.0 + space.relative)
+    return np.float32(reach * reach)
+
+
 @inner
 def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space, slack):
     """Weigh a block's points within ``limit``; returns the limit from now on."""
@@ -91,7 +130,7 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
             if totals[place] <= limit:
                 row = np.int64(row_at[start + place])
                 offer_row(rows, row, exact_distance(rows.values, row, query), nearest)
-                limit = near_limit(nearest.distances[0], space, slack)
+                limit = min(limit, near_limit(nearest.distances[0], space, slack))
     return limit
 
 

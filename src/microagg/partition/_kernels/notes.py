@@ -23,18 +23,15 @@ import numpy.typing as npt
 
 from microagg.partition._kernels.answers import NEAR, SEEDS, length_of, length_of_near_lists, list_of
 from microagg.partition._kernels.blocks import BLOCK, n_blocks_left, points_in
-from microagg.partition._kernels.candidates import offer_row, sort_nearest
+from microagg.partition._kernels.candidates import keep_smallest, offer_row, sort_nearest
 from microagg.partition._kernels.filter_space import exact_distance, slack_for
 from microagg.partition._kernels.jit import inlined, inner
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
     any_outside,
-    everywhere,
     load,
     lowest,
-    maximum,
-    minimum,
     spread,
     store,
     which_at_least,
@@ -118,18 +115,6 @@ def block_products(points, start, n_lanes, turned, dimension, totals, reaches, h
             | any_outside(e, reaches[4], reaches[SEEDS + 4]) << 4
             | any_outside(f, reaches[5], reaches[SEEDS + 5]) << 5
         )
-
-
-@inlined
-def keep_smallest(kept, start, n_lanes, value):
-    """Put a value among ascending ones and push out the largest; minus infinity stands in front of them.
-
-    Without a branch: a place keeps what it has, or takes the value, or takes what stood before it.
-    """
-    value = everywhere(value)
-    for lane in range(n_lanes - 1, -1, -1):
-        place = start + lane * WIDTH
-        store(kept, place, minimum(load(kept, place), maximum(load(kept, place - 1), value)))
 
 
 @inner

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.candidates import forget, offer_far, offer_near
+from microagg.partition._kernels.candidates import forget, limit_from_block, offer_far, offer_near
 from microagg.partition._kernels.filter_space import block_distances, farthest_reach, place_query, slack_for
 from microagg.partition._kernels.jit import inner
 from microagg.partition._kernels.lanes import (
@@ -36,6 +36,7 @@ from microagg.partition._kernels.lanes import (
 from microagg.partition._kernels.tree import FIRST, Tree, leaf_with_largest_key, set_leaf_key
 from microagg.partition._kernels.walk import PATH, RADIUS, certain_distance, key_from, shrink_radius
 
+MOST_KEPT = 64  # of a leaf's distances, to begin with a close limit
 POINTS_SEEN, FAMILIES_SEEN, CELLS_FORMED = 0, 1, 2
 
 
@@ -51,6 +52,7 @@ class Search(NamedTuple):
     visited: npt.NDArray[np.int64]
     visited_keys: npt.NDArray[np.float64]
     changed: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.float32]
     seen: npt.NDArray[np.int64]  # counts, by which the road is chosen
 
 
@@ -67,6 +69,7 @@ def room_for_search(tree: Tree, dimension: int, k: int) -> Search:
         visited=np.empty(n_leaves, dtype=np.int64),
         visited_keys=np.empty(n_leaves),
         changed=np.empty(k, dtype=np.int64),
+        kept=np.empty(WIDTH * (1 + MOST_KEPT // WIDTH), dtype=np.float32),
         seen=np.zeros(3, dtype=np.int64),
     )
 
@@ -243,5 +246,7 @@ def nearest_to_query(rows, tree, space, walk, search, nearest):
             count, start = tree.counts[node], node * tree.leaf_room
             search.seen[POINTS_SEEN] += count
             low, _ = leaf_distances(tree, node, query32, totals)
+            if limit == np.inf:
+                limit = limit_from_block(totals, count, nearest.distances.shape[0], search.kept, space, slack)
             if low <= limit:
                 limit = offer_near(totals, count, tree.row_at, start, rows, search.query, nearest, limit, space, slack)
