@@ -117,7 +117,7 @@ def limit_from_block(totals, count, wanted, kept, space, slack):
     return np.float32(reach * reach)
 
 
-@inner
+@inlined
 def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space, slack):
     """Weigh a block's points within ``limit``; returns the limit from now on."""
     for lane in range(0, count, WIDTH):

@@ -5,7 +5,7 @@ allocate nothing, so no references are counted (`_nrt`). Arithmetic follows NumP
 branch is compiled for it.
 
 A function that takes dozens of arrays is called with hundreds of numbers: in the innermost loops that took half of the
-time. Such functions are `inlined`, if they have one caller.
+time of a scan and a quarter of that of a tree search. So what is called there is `inlined`, unless it has many callers.
 
 Numba renews the cache of an entry when the entry's own file changes. After changing an inner function in another file,
 remove ``__pycache__``.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.partition._kernels.filter_space import range_of
-from microagg.partition._kernels.jit import inner
+from microagg.partition._kernels.jit import inlined, inner
 from microagg.partition._kernels.lanes import WIDTH, largest, least, load
 
 FIRST = np.int64(0)  # typed: a bare 0 would make the compiler compile its callee once more
@@ -40,7 +40,7 @@ class Tree(NamedTuple):
     leaf_room: int
 
 
-@inner
+@inlined
 def fit_leaf(tree, leaf, dimension):
     """The leaf's box; places behind its last row, up to a full vector, repeat the first one."""
     count, room = tree.counts[leaf], tree.leaf_room
@@ -83,7 +83,7 @@ def fit_parent(tree, level, node, dimension):
     return changed
 
 
-@inner
+@inlined
 def drop_row(tree, row, dimension):
     """The last row of the leaf goes into the place of the dropped one; boxes are fitted later. Returns the leaf."""
     leaf, hole, room = tree.leaf_of[row], tree.place_of[row], tree.leaf_room
@@ -98,7 +98,7 @@ def drop_row(tree, row, dimension):
     return leaf
 
 
-@inner
+@inlined
 def refit(tree, leaves, n_leaves, dimension):
     """Fit the boxes of changed leaves and of all above them that change in turn."""
     for i in range(n_leaves):
