@@ -6,7 +6,7 @@ import numpy as np
 
 from microagg.partition._kernels.candidates import sort_nearest
 from microagg.partition._kernels.filter_space import place_query
-from microagg.partition._kernels.jit import entry, inlined, inner
+from microagg.partition._kernels.jit import entry, inlined
 from microagg.partition._kernels.lanes import WIDTH
 from microagg.partition._kernels.rows import Rows, chosen_rows
 from microagg.partition._kernels.tree import FIRST, drop_row, refit
