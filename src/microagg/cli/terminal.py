@@ -104,7 +104,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def _results_kept_apart() -> Iterator[None]:
-    """Send to standard error what compiled libraries say on standard output meanwhile, as solvers of programs may do."""
+    """Send to standard error what compiled libraries say on standard output meanwhile, as solvers may do."""
     import ctypes
 
     standard_output, standard_error = 1, 2
