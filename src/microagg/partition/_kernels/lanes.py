@@ -145,14 +145,26 @@ def _comparison(operator):
     return which
 
 
+def _some(builder, holds):
+    some = builder.icmp_unsigned("!=", builder.bitcast(holds, _BITS), ir.Constant(_BITS, 0))
+    return builder.zext(some, _INT)
+
+
+@intrinsic
+def _any_at_most(typing_context, lanes, limit):
+    def generate(context, builder, signature, arguments):
+        return _some(builder, builder.fcmp_ordered("<=", arguments[0], _splat(builder, arguments[1])))
+
+    return types.int64(lanes_type, types.float32), generate
+
+
 @intrinsic
 def _any_outside(typing_context, lanes, low, high):
     def generate(context, builder, signature, arguments):
         lanes, low, high = arguments
         below = builder.fcmp_ordered("<=", lanes, _splat(builder, low))
         above = builder.fcmp_ordered(">=", lanes, _splat(builder, high))
-        some = builder.icmp_unsigned("!=", builder.bitcast(builder.or_(below, above), _BITS), ir.Constant(_BITS, 0))
-        return builder.zext(some, _INT)
+        return _some(builder, builder.or_(below, above))
 
     return types.int64(lanes_type, types.float32, types.float32), generate
 
@@ -200,6 +212,9 @@ if config.DISABLE_JIT:
     def which_at_least(lanes, limit):
         return _plain_which(lanes >= limit)
 
+    def any_at_most(lanes, limit):
+        return int(np.any(lanes <= limit))
+
     def any_outside(lanes, low, high):
         return int(np.any((lanes <= low) | (lanes >= high)))
 
@@ -220,7 +235,7 @@ else:
     maximum, largest = _extremum("max")
     # which_at_most(a, limit): an integer whose bit i says that lane i is at most the limit.
     which_at_most, which_at_least = _comparison("<="), _comparison(">=")
-    # any_outside(a, low, high): 1 if a lane is at most low or at least high, else 0.
-    any_outside = _any_outside
+    # any_at_most(a, limit): 1 if a lane is at most the limit, else 0; any_outside(a, low, high): or at least high.
+    any_at_most, any_outside = _any_at_most, _any_outside
     # lowest(mask): the number of the lowest bit set.
     lowest = _lowest

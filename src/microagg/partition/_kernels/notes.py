@@ -29,6 +29,7 @@ from microagg.partition._kernels.jit import inlined, inner
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
+    any_at_most,
     any_outside,
     load,
     lowest,
@@ -83,7 +84,7 @@ def begin_notes(notes):
 
 
 @inlined
-def block_products(points, start, n_lanes, turned, dimension, totals, reaches, hits):
+def block_products(points, start, n_lanes, turned, dimension, totals, reaches, far_matters, hits):
     """t = |y|^2 - 2 q.y of a block's points y and six seeds q, and which sixteen points matter to which seed."""
     for lane in range(n_lanes):
         place = start + lane * WIDTH
@@ -107,6 +108,16 @@ def block_products(points, start, n_lanes, turned, dimension, totals, reaches, h
         store(totals, place + 3 * BLOCK, d)
         store(totals, place + 4 * BLOCK, e)
         store(totals, place + 5 * BLOCK, f)
+        if not far_matters:
+            hits[lane] = (
+                any_at_most(a, reaches[0])
+                | any_at_most(b, reaches[1]) << 1
+                | any_at_most(c, reaches[2]) << 2
+                | any_at_most(d, reaches[3]) << 3
+                | any_at_most(e, reaches[4]) << 4
+                | any_at_most(f, reaches[5]) << 5
+            )
+            continue
         hits[lane] = (
             any_outside(a, reaches[0], reaches[SEEDS])
             | any_outside(b, reaches[1], reaches[SEEDS + 1]) << 1
@@ -192,8 +203,10 @@ def look_at_block(notes, blocks, block, rows, batch, answers, space, slack):
     reaches, norms, hits = notes.reaches, batch.norms, notes.hits
     for seed in range(SEEDS):
         reaches[seed], reaches[SEEDS + seed] = np.float32(-np.inf), np.float32(np.inf)  # nothing matters to no seed
+    far_matters = False
     for seed in range(n_seeds):
-        error = space.relative * (blocks.norms[block] + norms[seed]) ** 2 + space.floor
+        largest = blocks.norms[block]
+        error = space.relative * (largest + norms[seed]) ** 2 + space.floor
         for side in range(2):
             if notes.n_noted[side, seed] + BLOCK > notes.noted.shape[2]:
                 limit = notes.limits[side, seed]
@@ -202,16 +215,19 @@ def look_at_block(notes, blocks, block, rows, batch, answers, space, slack):
                 notes.limits[side, seed] = min(limit, closer)
             reach = np.float32(notes.limits[side, seed] + error)
             reaches[side * SEEDS + seed] = reach if side == NEAR else -reach
+        # No t is above N^2 + 2 N |q|, and its error: most blocks lie too far inside to hold anything far.
+        if largest * (largest + 2.0 * norms[seed]) + 2.0 * error >= reaches[SEEDS + seed]:
+            far_matters = True
     n_lanes = (points_in(blocks, block) + WIDTH - 1) // WIDTH
     start = block * (dimension + 1) * BLOCK
-    block_products(blocks.points, start, n_lanes, batch.turned, dimension, notes.totals, reaches, hits)
+    block_products(blocks.points, start, n_lanes, batch.turned, dimension, notes.totals, reaches, far_matters, hits)
     for lane in range(n_lanes):
         seeds = hits[lane]
         while seeds != 0:
             seed = lowest(seeds)
             seeds &= seeds - 1
             error = space.relative * (blocks.norms[block] + norms[seed]) ** 2 + space.floor
-            for side in range(2):
+            for side in range(2 if far_matters else 1):
                 note_points(notes, side, seed, lane, blocks, block, error, answers, norms[seed], space, slack)
 
 
