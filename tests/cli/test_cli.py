@@ -343,3 +343,17 @@ def test_a_report_of_any_released_file(folder):
     assert "published whole" in refused.stderr
     run("report", "data.csv", "out", "-r", "recipe.toml", "-o", "out/report.html")
     run("check", "out")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="calls the C library")
+def test_what_a_compiled_library_says_does_not_spoil_a_result():
+    script = """
+import ctypes
+from microagg.cli.terminal import print_json, shows_progress
+with shows_progress():
+    ctypes.CDLL(None).printf(b"a solver's remark\\n")
+print_json({"holds": True})
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"holds": True}
+    assert "a solver's remark" in done.stderr

@@ -103,8 +103,33 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
+def _results_kept_apart() -> Iterator[None]:
+    """Send to standard error what compiled libraries say on standard output meanwhile, as solvers may do."""
+    import ctypes
+
+    standard_output, standard_error = 1, 2
+    sys.stdout.flush()
+    kept = os.dup(standard_output)
+    os.dup2(standard_error, standard_output)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        if os.name == "posix":
+            ctypes.CDLL(None).fflush(None)  # what they said may still wait in the C library
+        os.dup2(kept, standard_output)
+        os.close(kept)
+
+
+@contextmanager
 def shows_progress() -> Iterator[None]:
-    """Draw a progress bar for long work, if standard error is a terminal."""
+    """Draw a progress bar for long work, if standard error is a terminal; keep results apart from anything else."""
+    with _results_kept_apart(), _progress_bar():
+        yield
+
+
+@contextmanager
+def _progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
