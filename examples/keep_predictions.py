@@ -20,13 +20,13 @@ known, untouched = patients.slice(0, 3_000), patients.slice(3_000)
 attributes = {name: {"role": "quasi_identifier", "kind": "numeric"} for name in figures}
 attributes["ill"] = {"role": "confidential", "kind": "nominal"}
 plain = microagg.Recipe(k=100, attributes=attributes)
-guided = microagg.Recipe(
-    k=100,
-    space={"prediction": {"target": "ill"}},
-    aggregate={"form": "sampled"},
-    attributes=attributes,
-)
-for name, recipe in {"plain MDAV": plain, "guided by predictions, records sampled": guided}.items():
+drawn = plain.changed({"aggregate.form": "sampled", "aggregate.paired_with": "ill"})
+guided = plain.changed({"aggregate.form": "sampled", "space.prediction.target": "ill"})
+for name, recipe in {
+    "plain MDAV": plain,
+    "records drawn from cells, to fit the illness": drawn,
+    "cells guided by predictions of the illness, records drawn from them": guided,
+}.items():
     made = microagg.release(known, recipe, seed=0)
     judged = microagg.evaluate(known, made.table, recipe, target="ill", test=untouched)
     print(name)
