@@ -29,7 +29,7 @@ from microagg.partition._kernels.walk import (
     take_off,
 )
 
-GUESSED_PER_BLOCK = 4
+GUESSED_BLOCKS, GUESSED_PER_BLOCK = 3, 8  # so many that nearly every pass has six seeds
 
 
 class Scratch(NamedTuple):
@@ -109,11 +109,11 @@ def guess_opposite_seeds(rows, space, batch, answers, labels):
 
 @inner
 def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
-    """The rows farthest from the centroid in the two blocks with the largest keys: the next seeds, or nearly."""
+    """The rows farthest from the centroid in the blocks with the largest keys: the next seeds, or nearly."""
     point, totals = scratch
     place_query(walk.centroid, space, point)
     below = np.inf
-    for _ in range(2):
+    for _ in range(GUESSED_BLOCKS):
         block = block_with_largest_key(blocks, below)
         if block < 0:
             return
