@@ -152,7 +152,7 @@ class _Peeling:
         from microagg.partition._kernels.tree_build import build_tree
         from microagg.partition._kernels.tree_search import room_for_search
 
-        rows, tree = build_tree(self.rows, self.space, self.walk, 64 if self.dimension < 8 else 128)
+        rows, tree = build_tree(self.rows, self.space, self.walk)
         search = room_for_search(tree, self.dimension, self.k)
         portion = 0  # one round, which looks at every leaf once and so says nothing about the others
         while self._cells_to_form:

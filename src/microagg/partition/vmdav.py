@@ -149,7 +149,7 @@ def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
     n_records, dimension = X.shape
     space = filter_space(X)
     walk = begin_walk(X, space)
-    rows, tree = build_tree(distinct_rows(X), space, walk, 64 if dimension < 8 else 128)
+    rows, tree = build_tree(distinct_rows(X), space, walk)
     row_of = np.empty(n_records, dtype=np.int64)
     sizes = rows.end - rows.first
     starts = np.repeat(rows.first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)

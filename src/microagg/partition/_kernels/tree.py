@@ -2,7 +2,7 @@
 
 A complete binary kd-tree (halved at the median of the attribute with the largest variance, see `tree_build`) whose
 levels are folded four by four, so that a node has up to sixteen children and one vector operation bounds all of them.
-Leaves hold 64 or 128 rows, attribute after attribute, and below them a last line with the squared norms.
+Leaves hold 32 to 128 rows, attribute after attribute, and below them a last line with the squared norms.
 
 A *family* is sixteen siblings. Level t has the families ``first_family[t], ...``; node p of a level is number p % 16 of
 the level's family p // 16, and p // 16 is the number of its parent one level up. Leaves are the last level.
