@@ -357,3 +357,10 @@ print_json({"holds": True})
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"holds": True}
     assert "a solver's remark" in done.stderr
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "microagg", "methods", "--json"], capture_output=True, text=True, check=True
+    )
+    assert "mdav" in done.stdout
