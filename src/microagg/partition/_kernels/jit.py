@@ -5,7 +5,8 @@ allocate nothing, so no references are counted (`_nrt`). Arithmetic follows NumP
 branch is compiled for it.
 
 A function that takes dozens of arrays is called with hundreds of numbers: in the innermost loops that took half of the
-time of a scan and a quarter of that of a tree search. So what is called there is `inlined`, unless it has many callers.
+time of a scan and a quarter of that of a tree search. What is called there is `inlined`, unless it has many callers. A
+long function with one caller is `merged`: compiled as part of it, and not once more by itself.
 
 Numba renews the cache of an entry when the entry's own file changes. After changing an inner function in another file,
 remove ``__pycache__``.
@@ -19,3 +20,4 @@ _options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_n
 entry = njit(cache=True, **_options)
 inner = njit(no_cpython_wrapper=True, **_options)
 inlined = njit(no_cpython_wrapper=True, forceinline=True, **_options)
+merged = njit(inline="always", no_cpython_wrapper=True, **_options)

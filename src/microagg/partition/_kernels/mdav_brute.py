@@ -17,7 +17,7 @@ from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, add_seed, list
 from microagg.partition._kernels.blocks import BLOCK, distances_in, drop_row, n_blocks_left, points_in
 from microagg.partition._kernels.candidates import offer_far
 from microagg.partition._kernels.filter_space import exact_distance, farthest_reach, place_query, slack_for
-from microagg.partition._kernels.jit import entry, inner
+from microagg.partition._kernels.jit import entry, inner, merged
 from microagg.partition._kernels.notes import answer
 from microagg.partition._kernels.walk import (
     PATH,
@@ -54,7 +54,7 @@ def block_with_largest_key(blocks, below):
     return best
 
 
-@inner
+@merged
 def farthest_from_centroid(rows, blocks, space, walk, scratch):
     """The row farthest from the centroid; looks at blocks whose bound reaches the best distance so far."""
     point, totals = scratch
@@ -92,7 +92,7 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
     return farthest
 
 
-@inner
+@merged
 def guess_opposite_seeds(rows, space, batch, answers, labels):
     """Rows that answered seeds will ask for: the farthest from each that is left and has no answer yet."""
     for slot in range(answers.row_in.shape[0]):
@@ -107,7 +107,7 @@ def guess_opposite_seeds(rows, space, batch, answers, labels):
                     add_seed(answers, batch, rows, space, opposite)
 
 
-@inner
+@merged
 def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
     """The rows farthest from the centroid in the blocks with the largest keys: the next seeds, or nearly."""
     point, totals = scratch
@@ -158,7 +158,7 @@ def suffices(found, labels, wanted):
     return False
 
 
-@inner
+@merged
 def ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, row, is_outer):
     """Answer for a row, and for rows that will probably be asked for."""
     used_up = answers.slot_of[row]

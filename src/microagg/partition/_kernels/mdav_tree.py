@@ -6,7 +6,7 @@ import numpy as np
 
 from microagg.partition._kernels.candidates import sort_nearest
 from microagg.partition._kernels.filter_space import place_query
-from microagg.partition._kernels.jit import entry, inlined
+from microagg.partition._kernels.jit import entry, inlined, merged
 from microagg.partition._kernels.lanes import WIDTH
 from microagg.partition._kernels.rows import Rows, chosen_rows
 from microagg.partition._kernels.tree import FIRST, drop_row, refit
@@ -42,7 +42,7 @@ def take_record(rows, tree, walk, row, label, labels, changed, n_changed):
     return n_changed
 
 
-@inlined
+@merged
 def take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels):
     """Make a cell of the seed's first record and its nearest."""
     dimension = rows.values.shape[1]

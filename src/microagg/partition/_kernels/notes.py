@@ -25,7 +25,7 @@ from microagg.partition._kernels.answers import NEAR, SEEDS, length_of, length_o
 from microagg.partition._kernels.blocks import BLOCK, n_blocks_left, points_in
 from microagg.partition._kernels.candidates import keep_smallest, offer_row, sort_nearest
 from microagg.partition._kernels.filter_space import exact_distance, slack_for
-from microagg.partition._kernels.jit import inlined, inner
+from microagg.partition._kernels.jit import inlined, inner, merged
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
@@ -196,7 +196,7 @@ def note_points(notes, side, seed, lane, blocks, block, error, answers, norm, sp
             notes.limits[side, seed] = min(limit, closer)
 
 
-@inlined
+@merged
 def look_at_block(notes, blocks, block, rows, batch, answers, space, slack):
     """Note the rows of a block that may matter."""
     dimension, n_seeds = rows.values.shape[1], batch.n_seeds[0]
@@ -231,7 +231,7 @@ def look_at_block(notes, blocks, block, rows, batch, answers, space, slack):
                 note_points(notes, side, seed, lane, blocks, block, error, answers, norms[seed], space, slack)
 
 
-@inner
+@merged
 def answer(rows, blocks, space, walk, batch, notes, answers):
     """One pass over all blocks: the lists of all seeds of the batch."""
     slack = slack_for(walk.numbers[RADIUS], space)

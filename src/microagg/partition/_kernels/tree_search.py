@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from microagg.partition._kernels.candidates import forget, limit_from_block, offer_far, offer_near
 from microagg.partition._kernels.filter_space import block_distances, farthest_reach, place_query, slack_for
-from microagg.partition._kernels.jit import inlined, inner
+from microagg.partition._kernels.jit import inner, merged
 from microagg.partition._kernels.lanes import (
     WIDTH,
     add_product,
@@ -81,7 +81,7 @@ def leaf_distances(tree, leaf, query32, totals):
     return block_distances(tree.points, start, tree.leaf_room, n_lanes, query32, totals)
 
 
-@inlined
+@merged
 def farthest_from_centroid(rows, tree, space, walk, search):
     """Look at leaves from the largest key down, until what is left cannot reach the best distance found."""
     query32, totals = search.query32, search.totals
@@ -185,7 +185,7 @@ def push_family(search, height, mask, family_bounds, sign, first_node, level):
     return height
 
 
-@inlined
+@merged
 def farthest_from_query(rows, tree, space, walk, search):
     """The row farthest from the query; boxes that may hold the farthest points first."""
     query32, totals = search.query32, search.totals
@@ -221,7 +221,7 @@ def farthest_from_query(rows, tree, space, walk, search):
     return farthest
 
 
-@inlined
+@merged
 def nearest_to_query(rows, tree, space, walk, search, nearest):
     """The nearest records into ``nearest``; the closest boxes first."""
     query32, totals = search.query32, search.totals
