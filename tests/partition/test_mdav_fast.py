@@ -18,6 +18,7 @@ from microagg import MDAV
 from microagg._progress import shown_by
 from microagg.partition import _mdav_roads as roads
 from microagg.partition._kernels import filter_space as fs
+from microagg.partition._kernels.jit import OPTIONS
 from microagg.partition._kernels.plain import mdav_generic
 from microagg.partition._kernels.rows import distinct_rows
 from microagg.partition._kernels.tree_build import split_at
@@ -352,7 +353,7 @@ def test_lists_of_answers_are_exact_and_in_order():
     from microagg.partition._kernels.notes import answer, room_for_notes
     from microagg.partition._kernels.walk import begin_walk
 
-    @njit
+    @njit(**OPTIONS)
     def ask(rows, blocks, space, walk, batch, notes, answers, seeds):
         batch.n_seeds[0] = 0
         for i in range(seeds.shape[0]):
