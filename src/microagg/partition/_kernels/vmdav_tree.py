@@ -16,7 +16,7 @@ from microagg.partition._kernels.filter_space import place_query
 from microagg.partition._kernels.jit import entry, inner
 from microagg.partition._kernels.lanes import WIDTH
 from microagg.partition._kernels.mdav_tree import take_cell, take_record
-from microagg.partition._kernels.tree import refit
+from microagg.partition._kernels.tree import FIRST, refit
 from microagg.partition._kernels.tree_search import FAMILIES_SEEN, POINTS_SEEN, nearest_to_query
 
 
@@ -105,7 +105,7 @@ def form_variable_cells_tree(
                 two_nearest(rows, tree, space, walk, search, candidate, growing.two)
                 if not np.sqrt(distance) < gamma * np.sqrt(growing.two.distances[0]):
                     break
-                n_changed = take_record(rows, tree, walk, candidate, cell, labels, search.changed, 0)
+                n_changed = take_record(rows, tree, walk, candidate, cell, labels, search.changed, FIRST)
                 refit(tree, search.changed, n_changed, dimension)
                 growing.members[size], growing.records[size] = candidate, joined
                 size += 1
