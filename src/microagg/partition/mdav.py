@@ -32,7 +32,7 @@ class MDAV(Partitioner):
         leftovers of fewer than k join the last cell. Both give the same partition.
     algorithm : {"auto", "tree", "brute", "plain"}, default "auto"
         How the cells are found, which never changes them: by a search tree, by scanning all remaining records in
-        float32 with float64 deciding, or by scanning in float64 alone (``"plain"``: slow, for comparison).
+        whole numbers with float64 deciding, or by scanning in float64 alone (``"plain"``: slow, for comparison).
         ``"auto"`` takes what is fastest on the data at hand.
 
     Attributes

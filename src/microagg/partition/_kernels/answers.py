@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from microagg.partition._kernels.blocks import BLOCK, n_pairs_of
 from microagg.partition._kernels.candidates import Nearest, forget
-from microagg.partition._kernels.filter_space import place_query
 from microagg.partition._kernels.jit import inner
 
 SEEDS = 6  # with two vector registers each they fill the registers of the commonest processors
@@ -43,9 +43,8 @@ class Batch(NamedTuple):
     slots: npt.NDArray[np.int64]
     n_seeds: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]  # [seed][attribute]
-    point: npt.NDArray[np.float32]  # one seed in the filter's coordinates
-    turned: npt.NDArray[np.float32]  # [attribute][seed], flat: -2 q
-    norms: npt.NDArray[np.float64]
+    packed: npt.NDArray[np.int32]  # [pair of attributes][seed], flat: their whole numbers
+    halves: npt.NDArray[np.int64]  # half of each squared norm of these
 
 
 def length_of_near_lists(k: int) -> int:
@@ -74,9 +73,8 @@ def room_for_batch(dimension: int) -> Batch:
         slots=np.empty(SEEDS, dtype=np.int64),
         n_seeds=np.zeros(1, dtype=np.int64),
         values=np.empty((SEEDS, dimension)),
-        point=np.empty(dimension, dtype=np.float32),
-        turned=np.zeros(dimension * SEEDS, dtype=np.float32),
-        norms=np.zeros(SEEDS),
+        packed=np.zeros(n_pairs_of(dimension) * SEEDS, dtype=np.int32),
+        halves=np.zeros(SEEDS, dtype=np.int64),
     )
 
 
@@ -95,7 +93,7 @@ def list_of(answers, side, slot):
 
 
 @inner
-def add_seed(answers, batch, rows, space, row):
+def add_seed(answers, batch, rows, blocks, row, is_outer):
     """Put a row into the batch, with a slot of its own; the oldest slot is given up for it."""
     seed = batch.n_seeds[0]
     slot = answers.next_slot[0]
@@ -104,13 +102,14 @@ def add_seed(answers, batch, rows, space, row):
         answers.slot_of[answers.row_in[slot]] = -1
     answers.row_in[slot] = row
     answers.slot_of[row] = slot
-    answers.is_outer[slot] = False
-    dimension = rows.values.shape[1]
-    for j in range(dimension):
+    answers.is_outer[slot] = is_outer
+    for j in range(rows.values.shape[1]):
         batch.values[seed, j] = rows.values[row, j]
-    batch.norms[seed] = place_query(batch.values[seed], space, batch.point)
-    for j in range(dimension):
-        batch.turned[j * SEEDS + seed] = np.float32(-2.0) * batch.point[j]
+    n_pairs, place = batch.packed.shape[0] // SEEDS, blocks.place_of[row]
+    at = (place // BLOCK) * (n_pairs + 1) * BLOCK + place % BLOCK
+    for pair in range(n_pairs):
+        batch.packed[pair * SEEDS + seed] = blocks.points[at + pair * BLOCK]
+    batch.halves[seed] = blocks.points[at + n_pairs * BLOCK]
     batch.slots[seed] = slot
     batch.n_seeds[0] = seed + 1
     forget(list_of(answers, NEAR, slot))

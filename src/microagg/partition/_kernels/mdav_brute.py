@@ -1,4 +1,4 @@
-"""MDAV by scanning all remaining rows in float32, with float64 deciding.
+"""MDAV by scanning all remaining rows in whole numbers, with float64 deciding.
 
 The record farthest from the centroid costs no pass: lazy bounds (see `walk`) leave a few blocks to look at. Its nearest
 and its farthest come from a pass over all blocks, which at the same time answers for the seeds that will probably come
@@ -14,9 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, add_seed, list_of
-from microagg.partition._kernels.blocks import BLOCK, distances_in, drop_row, n_blocks_left, points_in
+from microagg.partition._kernels.blocks import (
+    BLOCK,
+    COARSE,
+    STEP,
+    distances_in,
+    drop_row,
+    n_blocks_left,
+    n_pairs_of,
+    points_in,
+    slack_of,
+)
 from microagg.partition._kernels.candidates import offer_far
-from microagg.partition._kernels.filter_space import exact_distance, farthest_reach, place_query, slack_for
+from microagg.partition._kernels.filter_space import exact_distance, farthest_reach
+from microagg.partition._kernels.grid import pack
 from microagg.partition._kernels.jit import entry, inner, merged
 from microagg.partition._kernels.notes import answer
 from microagg.partition._kernels.walk import (
@@ -29,18 +40,25 @@ from microagg.partition._kernels.walk import (
     take_off,
 )
 
-GUESSED_BLOCKS, GUESSED_PER_BLOCK = 3, 8  # so many that nearly every pass has six seeds
+GUESSED_BLOCKS = 10  # with so many, ninety-nine guesses in a hundred come true
 
 
 class Scratch(NamedTuple):
-    """Room for the search around the centroid."""
+    """Room for searches around the centroid."""
 
-    point: npt.NDArray[np.float32]
+    packed: npt.NDArray[np.int32]
     totals: npt.NDArray[np.float32]
+    guesses: npt.NDArray[np.float32]  # squared distances of guessed seeds, descending
+    guessed: npt.NDArray[np.int64]  # and their rows
 
 
 def room_for_scan(dimension: int) -> Scratch:
-    return Scratch(np.empty(dimension, dtype=np.float32), np.empty(BLOCK, dtype=np.float32))
+    return Scratch(
+        packed=np.empty(n_pairs_of(dimension), dtype=np.int32),
+        totals=np.empty(BLOCK, dtype=np.float32),
+        guesses=np.empty(SEEDS, dtype=np.float32),
+        guessed=np.empty(SEEDS, dtype=np.int64),
+    )
 
 
 @inner
@@ -57,9 +75,9 @@ def block_with_largest_key(blocks, below):
 @merged
 def farthest_from_centroid(rows, blocks, space, walk, scratch):
     """The row farthest from the centroid; looks at blocks whose bound reaches the best distance so far."""
-    point, totals = scratch
-    centroid_norm = place_query(walk.centroid, space, point)
-    slack = slack_for(max(walk.numbers[RADIUS], centroid_norm), space)
+    packed, totals = scratch.packed, scratch.totals
+    half = pack(walk.centroid, space, blocks.grid[STEP], packed)
+    slack = slack_of(blocks, rows.values.shape[1])
     path = walk.numbers[PATH]
     begin = 0
     for block in range(1, n_blocks_left(blocks)):
@@ -71,7 +89,7 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
         block = begin if turn == 0 else (0 if turn == begin else turn)
         if blocks.keys[block] + path < certain:
             continue
-        _, high = distances_in(blocks, block, point, totals)
+        high = distances_in(blocks, block, packed, half, totals)
         blocks.keys[block] = key_from(farthest_reach(high, space, slack), walk)
         if high >= limit:
             farthest, distance, limit = offer_far(
@@ -88,12 +106,12 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
                 slack,
             )
             certain = certain_distance(distance, space)
-    shrink_radius(walk, distance, centroid_norm, space)
+    shrink_radius(walk, distance, np.sqrt(2.0 * half + 2.0) * blocks.grid[STEP] + slack, space)
     return farthest
 
 
 @merged
-def guess_opposite_seeds(rows, space, batch, answers, labels):
+def guess_opposite_seeds(rows, blocks, batch, answers, labels):
     """Rows that answered seeds will ask for: the farthest from each that is left and has no answer yet."""
     for slot in range(answers.row_in.shape[0]):
         row = answers.row_in[slot]
@@ -104,33 +122,44 @@ def guess_opposite_seeds(rows, space, batch, answers, labels):
             if place >= 0:
                 opposite = answers.rows[FAR, slot, place]
                 if answers.slot_of[opposite] < 0:
-                    add_seed(answers, batch, rows, space, opposite)
+                    add_seed(answers, batch, rows, blocks, opposite, False)
 
 
 @merged
 def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
-    """The rows farthest from the centroid in the blocks with the largest keys: the next seeds, or nearly."""
-    point, totals = scratch
-    place_query(walk.centroid, space, point)
+    """The rows farthest from the centroid that have no answer yet: the next seeds, or nearly.
+
+    Looks at the blocks with the largest keys, and only as long as a key reaches the guesses so far.
+    """
+    wanted = SEEDS - batch.n_seeds[0]
+    if wanted == 0:
+        return
+    totals, guesses, guessed = scratch.totals, scratch.guesses, scratch.guessed
+    half = pack(walk.centroid, space, blocks.grid[STEP], scratch.packed)
+    guesses[:] = -1.0
     below = np.inf
     for _ in range(GUESSED_BLOCKS):
         block = block_with_largest_key(blocks, below)
         if block < 0:
-            return
-        below, above = blocks.keys[block], np.float32(np.inf)
-        distances_in(blocks, block, point, totals)
-        for _ in range(GUESSED_PER_BLOCK):
-            best, far = -1, np.float32(-1.0)
-            for place in range(points_in(blocks, block)):
-                if totals[place] > far and totals[place] < above:
-                    best, far = place, totals[place]
-            if best < 0:
-                break
-            above = far
-            row = np.int64(blocks.row_at[block * BLOCK + best])
-            if answers.slot_of[row] < 0 and batch.n_seeds[0] < SEEDS:
-                add_seed(answers, batch, rows, space, row)
-                answers.is_outer[answers.slot_of[row]] = True
+            break
+        below = blocks.keys[block]
+        if below + walk.numbers[PATH] < np.sqrt(max(guesses[wanted - 1], 0.0)):
+            break
+        distances_in(blocks, block, scratch.packed, half, totals)
+        for place in range(points_in(blocks, block)):
+            if totals[place] <= guesses[wanted - 1]:
+                continue
+            row = np.int64(blocks.row_at[block * BLOCK + place])
+            if answers.slot_of[row] >= 0:
+                continue
+            rank = wanted - 1
+            while rank > 0 and guesses[rank - 1] < totals[place]:
+                guesses[rank], guessed[rank] = guesses[rank - 1], guessed[rank - 1]
+                rank -= 1
+            guesses[rank], guessed[rank] = totals[place], row
+    for rank in range(wanted):
+        if guesses[rank] >= 0.0:
+            add_seed(answers, batch, rows, blocks, guessed[rank], True)
 
 
 @inner
@@ -165,11 +194,10 @@ def ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, r
     if used_up >= 0:
         answers.row_in[used_up] = -1
     batch.n_seeds[0] = 0
-    add_seed(answers, batch, rows, space, row)
-    answers.is_outer[answers.slot_of[row]] = is_outer
-    guess_opposite_seeds(rows, space, batch, answers, labels)
+    add_seed(answers, batch, rows, blocks, row, is_outer)
+    guess_opposite_seeds(rows, blocks, batch, answers, labels)
     guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers)
-    answer(rows, blocks, space, walk, batch, notes, answers)
+    answer(rows, blocks, space, batch, notes, answers)
 
 
 @inner
@@ -179,7 +207,7 @@ def take_record(rows, blocks, walk, row, label, labels):
     rows.first[row] += 1
     take_off(walk, rows.values, row)
     if rows.first[row] == rows.end[row]:
-        drop_row(blocks, row, rows.values.shape[1])
+        drop_row(blocks, row, (rows.values.shape[1] + 1) // 2)
 
 
 @inner
@@ -198,12 +226,12 @@ def farthest_exactly(rows, blocks, query):
 
 @entry
 def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batch, notes, answers, labels, state, work):
-    """Form cells until about ``work`` distances were computed or fewer than 2k records remain.
+    """Form cells until about ``work`` distances were computed, a new grid pays, or fewer than 2k records remain.
 
     ``state`` holds the number of remaining records and of cells so far.
     """
     remaining, cell = state[0], state[1]
-    while remaining >= 2 * k and work > 0:
+    while remaining >= 2 * k and work > 0 and walk.numbers[RADIUS] >= blocks.grid[COARSE]:
         move_centroid(walk, remaining, space)
         seed = farthest_from_centroid(rows, blocks, space, walk, scratch)
         formed = 2 if remaining >= two_cells_from else 1
