@@ -136,27 +136,44 @@ def near_bounds(tree, family, query32, bounds, limit):
 
 
 @inner
-def far_bounds(tree, family, query32, constant, bounds, limit):
+def far_terms(query32, radius, space):
+    """What the upper bounds of a query have in common: the curve c, and |q|^2 with slack for rounding.
+
+    A box holds points with low <= y <= high and |y| <= N. For any c >= 0
+
+        |y - q|^2 = (1 + c) |y|^2 + |q|^2 - sum(c y_j^2 + 2 q_j y_j)
+                 <= (1 + c) N^2 + |q|^2 + sum(max(-c y_j^2 - 2 q_j y_j))
+
+    with each maximum over low_j <= y_j <= high_j: at -q_j / c, or at the end nearest to it. With c = 0 the box alone
+    says where points lie; c near |q| / R, best for the ball alone, cuts off the corners that no point can be in.
+
+    Rounding: |-q_j / c| and the end nearest to zero bound y_j, so |y|^2 <= |q|^2 / c^2 + R^2 < 3 R^2, and all terms
+    together are less than 6.5 (R^2 + |q|^2); d + 5 roundings of these are within 4 `relative` (R^2 + |q|^2).
+    """
+    norm = 0.0
+    for j in range(query32.shape[0]):
+        norm += np.float64(query32[j]) * np.float64(query32[j])
+    curve = max(0.75 * np.sqrt(norm) / max(radius, 1e-30), 1e-6)
+    return np.float32(curve), np.float32(norm + 4.0 * space.relative * (norm + radius * radius))
+
+
+@inner
+def far_bounds(tree, family, query32, curve, constant, bounds, limit):
     """Upper bounds on the squared distances to points of sixteen boxes; returns which reach ``limit``.
 
-    ``constant`` is |q|^2 with the slack of the norm bound. An empty box gets 0.
+    Empty boxes, inside out, get something far below zero.
     """
-    zero = everywhere(np.float32(0.0))
-    corner = zero
-    norm = everywhere(constant)
+    factor = everywhere(np.float32(1.0) + curve)
+    total = add_product(everywhere(constant), load(tree.norms, family * WIDTH), factor)
+    minus_curve = everywhere(-curve)
     dimension = query32.shape[0]
     for j in range(dimension):
         place = (family * dimension + j) * WIDTH
-        centre = everywhere(query32[j])
-        twice = everywhere(np.float32(-2.0) * query32[j])
-        low, high = load(tree.lows, place), load(tree.highs, place)
-        gap = maximum(maximum(subtract(centre, low), subtract(high, centre)), zero)
-        corner = add_product(corner, gap, gap)
-        norm = maximum(add_product(norm, twice, low), add_product(norm, twice, high))
-    norm = add_product(norm, load(tree.norms, family * WIDTH), everywhere(np.float32(1.0)))
-    bound = minimum(corner, norm)
-    store(bounds, 0, bound)
-    return which_at_least(bound, limit)
+        top, twice = everywhere(-query32[j] / curve), everywhere(np.float32(-2.0) * query32[j])
+        y = minimum(maximum(top, load(tree.lows, place)), load(tree.highs, place))
+        total = add_product(total, add_product(twice, minus_curve, y), y)
+    store(bounds, 0, total)
+    return which_at_least(total, limit)
 
 
 @inner
@@ -189,15 +206,11 @@ def push_family(search, height, mask, family_bounds, sign, first_node, level):
 def farthest_from_query(rows, tree, space, walk, search):
     """The row farthest from the query; boxes that may hold the farthest points first."""
     query32, totals = search.query32, search.totals
-    radius, dimension = walk.numbers[RADIUS], query32.shape[0]
-    slack = slack_for(radius, space)
-    norm = 0.0
-    for j in range(dimension):
-        norm += np.float64(query32[j]) * np.float64(query32[j])
-    constant = np.float32(norm + space.relative * (1.0 + np.sqrt(dimension)) * (norm + radius * radius))
+    slack = slack_for(walk.numbers[RADIUS], space)
+    curve, constant = far_terms(query32, walk.numbers[RADIUS], space)
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
-    mask = root_family(tree) & far_bounds(tree, FIRST, query32, constant, totals, limit)
+    mask = root_family(tree) & far_bounds(tree, FIRST, query32, curve, constant, totals, limit)
     height = push_family(search, FIRST, mask, totals, np.float32(1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:
@@ -207,7 +220,7 @@ def farthest_from_query(rows, tree, space, walk, search):
         node, level = search.nodes[height], search.levels[height]
         if level < last:
             family = tree.first_family[level + 1] + node
-            mask = far_bounds(tree, family, query32, constant, totals, limit)
+            mask = far_bounds(tree, family, query32, curve, constant, totals, limit)
             height = push_family(search, height, mask, totals, np.float32(1.0), node * WIDTH, level + 1)
             search.seen[FAMILIES_SEEN] += 1
         elif tree.counts[node] > 0:
