@@ -9,17 +9,21 @@ from typing import Any
 
 from microagg._progress import report
 
-__all__ = ["announce_compiling"]
+__all__ = ["announce_compiling", "needs_compiling"]
 
 _log = logging.getLogger("microagg")
 
 
 def announce_compiling(kernel: Any) -> None:
     """Log a line and report progress if calling `kernel` will compile it, rather than load it from the cache."""
-    if getattr(kernel, "signatures", True) or _is_cached(kernel):  # compiled in this process, or the compiler is off
-        return
-    _log.info("compiling %s (first use on this machine, about ten seconds)", kernel.py_func.__name__)
-    report("compiling (first use)", 0.0)
+    if needs_compiling(kernel):
+        _log.info("compiling %s (first use on this machine, about ten seconds)", kernel.py_func.__name__)
+        report("compiling (first use)", 0.0)
+
+
+def needs_compiling(kernel: Any) -> bool:
+    """Whether calling `kernel` will compile it: not if that was done in this process or for the cache."""
+    return not getattr(kernel, "signatures", True) and not _is_cached(kernel)  # without signatures the compiler is off
 
 
 def _is_cached(kernel: Any) -> bool:

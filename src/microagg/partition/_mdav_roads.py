@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
-from microagg.partition._compiling import announce_compiling
+from microagg.partition._compiling import announce_compiling, needs_compiling
 
 __all__ = ["ALGORITHMS", "mdav_cells", "near_one"]
 
@@ -15,12 +15,14 @@ IntArray = npt.NDArray[np.int64]
 
 ALGORITHMS = ("auto", "tree", "brute", "plain")
 
-# About a quarter of a second of distances at a time: between portions progress is told and an interrupt is heard.
-_DISTANCES_PER_PORTION = 500_000_000
+# About a tenth of a second of distances at a time: between portions progress is told and an interrupt is heard.
+_DISTANCES_PER_PORTION = 150_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
-_SCAN_FROM = 8.0  # effective dimensions; from here on a tree rules out too little, ...
+_SCAN_FROM = 7.0  # effective dimensions; from here on a tree rules out too little, ...
 _SCAN_BELOW = 200_000  # ... unless records are so many that it pays to try
 _PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
+_VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wait for memory
+_BUILDING, _COMPILING = 0.02, 10.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
 _LARGEST_SAFE = 2.0**256
 
@@ -178,17 +180,26 @@ class _Peeling:
         self.rows = remaining_rows(rows)
 
     def _scanning_is_cheaper(self, seen: IntArray, n_rows: int) -> bool:
-        """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan."""
+        """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan.
+
+        The difference shrinks with the rows. Half of it for the cells to come must be worth building blocks and, the
+        first time on a machine, compiling.
+        """
+        from microagg.partition._kernels.mdav_brute import form_cells_brute
+
         points, families, cells = (float(count) for count in seen)
-        search = points * (0.8 + 0.17 * self.dimension) + families * (20.0 + 10.0 * self.dimension)
-        scan = (n_rows * (0.25 + 0.07 * self.dimension) + 15000.0) * max(cells, 1.0)
-        return bool(search > scan)
+        per_value, per_family = (0.11, 200.0) if self.rows.values.size < _VALUES_CACHED else (0.18, 300.0)
+        search = (points * self.dimension * per_value + families * per_family) / max(cells, 1.0) + 8000.0
+        scan = n_rows * (0.1 + 0.03 * self.dimension) + 10500.0
+        gain = 0.5e-9 * (search - scan) * float(self.state[0]) / self.k
+        return bool(gain > (_COMPILING if needs_compiling(form_cells_brute) else _BUILDING))
 
     def _scan_blocks(self) -> None:
         from microagg.partition._kernels.answers import room_for_answers, room_for_batch
-        from microagg.partition._kernels.blocks import build_blocks
+        from microagg.partition._kernels.blocks import COARSE, build_blocks, renew_grid
         from microagg.partition._kernels.mdav_brute import form_cells_brute, room_for_scan
         from microagg.partition._kernels.notes import room_for_notes
+        from microagg.partition._kernels.walk import RADIUS
 
         announce_compiling(form_cells_brute)
         blocks = build_blocks(self.rows, self.space, self.walk)
@@ -196,6 +207,8 @@ class _Peeling:
         batch, notes = room_for_batch(self.dimension), room_for_notes(self.k)
         answers = room_for_answers(len(self.rows.first), self.k)
         while self._cells_to_form:
+            if self.walk.numbers[RADIUS] < blocks.grid[COARSE]:
+                renew_grid(blocks, self.rows, self.space, self.walk)
             form_cells_brute(
                 self.k,
                 self.two_cells_from,
