@@ -41,29 +41,34 @@ def adversarial_pairs(rng):
                 yield a, a + gap * rng.normal(size=d)
 
 
-@pytest.mark.kernel
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_filter_never_rejects_a_true_candidate(fused):
-    rng = np.random.default_rng(13)
+def adversarial_tables(rng):
+    """The pairs at three scales, with their space, float64 squared distance and larger norm."""
     for a, b in adversarial_pairs(rng):
         d = len(a)
         for scale in (2.0**-40, 1.0, 2.0**40):
             centre = rng.normal(size=d) / scale
-            space = fs.FilterSpace(
-                centre, scale, (d + 8) * 2 * fs.UNIT, float(np.sqrt(d) * (2.0**-62 + 2.0**-536 * scale))
-            )
+            floor = float(np.sqrt(d) * (2.0**-62 + 2.0**-536 * scale))
             x, q = a / scale + centre, b / scale + centre
             exact = 0.0
             for j in range(d):
                 exact += (x[j] - q[j]) * (x[j] - q[j])
             radius = max(np.linalg.norm(x - centre), np.linalg.norm(q - centre)) * scale
-            slack = fs.slack_for(radius, space)
-            coordinates = [((point - centre) * scale).astype(np.float32) for point in (x, q)]
-            measured = float32_squared_distance(*coordinates, rng.permutation(d), fused)
-            # A record exactly as near (or far) as the one to beat is a candidate: its index may be lower.
-            assert measured <= fs.near_limit(exact, space, slack)
-            assert measured >= fs.far_limit(exact, space, slack)
-            assert fs.farthest_reach(measured, space, slack) >= np.sqrt(exact) * scale * (1 - 1e-12)
+            yield x, q, fs.FilterSpace(centre, scale, (d + 8) * 2 * fs.UNIT, floor), exact, radius
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_filter_never_rejects_a_true_candidate(fused):
+    rng = np.random.default_rng(13)
+    for x, q, space, exact, radius in adversarial_tables(rng):
+        centre, scale = space.centre, space.scale
+        slack = fs.slack_for(radius, space)
+        coordinates = [((point - centre) * scale).astype(np.float32) for point in (x, q)]
+        measured = float32_squared_distance(*coordinates, rng.permutation(len(x)), fused)
+        # A record exactly as near (or far) as the one to beat is a candidate: its index may be lower.
+        assert measured <= fs.near_limit(exact, space, slack)
+        assert measured >= fs.far_limit(exact, space, slack)
+        assert fs.farthest_reach(measured, space, slack) >= np.sqrt(exact) * scale * (1 - 1e-12)
 
 
 def packed(point, space, step):
@@ -76,32 +81,21 @@ def packed(point, space, step):
 
 @pytest.mark.kernel
 def test_whole_numbers_are_within_the_blur_and_their_limits_reject_no_true_candidate():
-    from_bound, from_distance = gr.limit_from_bound, gr.limit_from_distance
     rng = np.random.default_rng(19)
-    for a, b in adversarial_pairs(rng):
-        d = len(a)
-        for scale in (2.0**-40, 1.0, 2.0**40):
-            centre = rng.normal(size=d) / scale
-            space = fs.FilterSpace(
-                centre, scale, (d + 8) * 2 * fs.UNIT, float(np.sqrt(d) * (2.0**-62 + 2.0**-536 * scale))
-            )
-            x, q = a / scale + centre, b / scale + centre
-            exact = 0.0
-            for j in range(d):
-                exact += (x[j] - q[j]) * (x[j] - q[j])
-            radius = max(np.linalg.norm(x - centre), np.linalg.norm(q - centre)) * scale * (1 + 2.0**-16)
-            step, blur = gr.step_for(radius, d, space.floor), gr.blur_for(d)
-            (z, half_z), (w, half_w) = packed(x, space, step), packed(q, space, step)
-            assert max(np.linalg.norm(z), np.linalg.norm(w)) <= gr.REACH
-            square, total = int(((z - w) ** 2).sum()), half_z + half_w + 1 - int((z * w).sum())
-            assert square <= 2 * total <= square + 2
-            assert 0 <= total < gr.ANY
-            assert abs(np.sqrt(square) - np.sqrt(exact) * scale / step) <= blur
-            for sign, is_far in ((1, False), (-1, True)):
-                # A row as near (far) as the one to beat is within the limit, whether that comes from float64 ...
-                assert sign * total <= from_distance(sign * exact, is_far, space, step, blur)
-                # ... or from the bound that it sets itself.
-                assert sign * total <= from_bound(float(sign * total), is_far, blur)
+    for x, q, space, exact, radius in adversarial_tables(rng):
+        d = len(x)
+        step, blur = gr.step_for(radius * (1 + 2.0**-16), d, space.floor), gr.blur_for(d)
+        (z, half_z), (w, half_w) = packed(x, space, step), packed(q, space, step)
+        assert max(np.linalg.norm(z), np.linalg.norm(w)) <= gr.REACH
+        square, total = int(((z - w) ** 2).sum()), half_z + half_w + 1 - int((z * w).sum())
+        assert square <= 2 * total <= square + 2
+        assert 0 <= total < gr.ANY
+        assert abs(np.sqrt(square) - np.sqrt(exact) * space.scale / step) <= blur
+        for sign, is_far in ((1, False), (-1, True)):
+            # A row as near (far) as the one to beat is within the limit, whether that comes from float64 ...
+            assert sign * total <= gr.limit_from_distance(sign * exact, is_far, space, step, blur)
+            # ... or from the bound that it sets itself.
+            assert sign * total <= gr.limit_from_bound(float(sign * total), is_far, blur)
 
 
 @pytest.mark.kernel

@@ -142,6 +142,23 @@ def test_records_that_are_equal_or_nearly():
 
 
 @compiled
+@pytest.mark.parametrize("ratio", [1.02, 1.5, 3.0])
+def test_the_scan_refines_its_grid_while_records_shrink_to_a_point(monkeypatch, ratio):
+    from microagg.partition._kernels import blocks
+
+    renewals = []
+    renew = blocks.renew_grid
+    monkeypatch.setattr(blocks, "renew_grid", lambda *parts: renewals.append(renew(*parts)))
+    rng = np.random.default_rng(25)
+    for d in (1, 2, 5):
+        sizes = ratio ** -np.arange(600.0)
+        X = rng.normal(size=(600, d)) * sizes[:, None]
+        for k in (2, 7):
+            np.testing.assert_array_equal(labels_of(X, k, "brute"), labels_of(X, k, "plain"))
+    assert len(renewals) > 6 * 3  # the first of each is the first grid
+
+
+@compiled
 def test_the_variant_is_the_same_on_every_road():
     rng = np.random.default_rng(11)
     for n in range(6, 60):

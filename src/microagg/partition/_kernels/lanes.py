@@ -56,10 +56,10 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, _vector_of(kind.dtype))
 
 
-def _call(builder, name, result, arguments):
+def _call(builder, name, result, arguments, flags=_FLAGS):
     kinds = [argument.type for argument in arguments]
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, kinds), name)
-    return builder.call(function, arguments, fastmath=_FLAGS)
+    return builder.call(function, arguments, fastmath=flags)
 
 
 def _splat(builder, value):
@@ -125,10 +125,10 @@ def _of_two(for_floats, for_wholes):
     return operation
 
 
-def _extremum(name, whole_name):
+def _extremum(name):
     of_two = _of_two(
         lambda builder, a, b: _call(builder, f"llvm.{name}num.v16f32", _FLOATS, [a, b]),
-        lambda builder, a, b: _call_plain(builder, f"llvm.s{whole_name}.v16i32", [a, b]),
+        lambda builder, a, b: _call(builder, f"llvm.s{name}.v16i32", _WHOLES, [a, b], flags=()),
     )
 
     @intrinsic
@@ -139,11 +139,6 @@ def _extremum(name, whole_name):
         return types.float32(floats), generate
 
     return of_two, of_one
-
-
-def _call_plain(builder, name, arguments):
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WHOLES, [_WHOLES, _WHOLES]), name)
-    return builder.call(function, arguments)
 
 
 @intrinsic
@@ -171,15 +166,16 @@ def _pair_products(builder, a, b):
 
 def _pair_products_avx2(builder, a, b):
     """The instruction by name, on halves of the lanes, for older LLVM, which misses it."""
-    half, result = ir.VectorType(ir.IntType(16), WIDTH), ir.VectorType(_INT32, WIDTH // 2)
-    kind = ir.FunctionType(result, [half, half])
-    multiply = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx2.pmadd.wd")
+    result = ir.VectorType(_INT32, WIDTH // 2)
 
     def part(vector, start):
         places = ir.Constant(ir.VectorType(_INT32, WIDTH), list(range(start, start + WIDTH)))
         return builder.shuffle_vector(vector, ir.Constant(_HALVES, ir.Undefined), places)
 
-    low, high = (builder.call(multiply, [part(a, start), part(b, start)]) for start in (0, WIDTH))
+    low, high = (
+        _call(builder, "llvm.x86.avx2.pmadd.wd", result, [part(a, start), part(b, start)], flags=())
+        for start in (0, WIDTH)
+    )
     return builder.shuffle_vector(low, high, ir.Constant(_WHOLES, list(range(WIDTH))))
 
 
@@ -316,8 +312,8 @@ else:
     # to_floats(a): whole numbers as float32.
     to_floats = _to_floats
     # minimum(a, b), maximum(a, b): lane by lane; least(a), largest(a): over the lanes, of floats.
-    minimum, least = _extremum("min", "min")
-    maximum, largest = _extremum("max", "max")
+    minimum, least = _extremum("min")
+    maximum, largest = _extremum("max")
     # which_at_most(a, limit): an integer whose bit i says that lane i is at most the limit.
     which_at_most, which_at_least = _comparison("<="), _comparison(">=")
     # any_at_least(a, limit), any_negative(a): 1 if some lane is, else 0. any_negative is of whole numbers.
