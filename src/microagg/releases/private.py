@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from microagg._validation import Constraint
 from microagg.errors import GuaranteeError
 from microagg.privacy.budget import Budget
-from microagg.privacy.guarantee import Guarantee
+from microagg.privacy.guarantee import Guarantee, differential_privacy
 from microagg.privacy.mechanism import Noise
 from microagg.releases.catalogue import method_named
 from microagg.releases.privacy_choice import BoundsSource
 from microagg.releases.protected import Protected
 from microagg.releases.public_scale import PublicColumn, put_on_public_scale
+from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Kind
+from microagg.schema.attribute import Kind, Role
 from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.releases.recipe import Recipe
-
-__all__ = ["PrivateMethod", "bounds_read_from_data", "form_of", "option_of", "own_columns_of", "protect", "told_budget"]
+__all__ = [
+    "PrivateMethod",
+    "bounds_read_from_data",
+    "form_of",
+    "option_of",
+    "own_columns_of",
+    "promised",
+    "protect",
+    "told_budget",
+]
 
 
 class PrivateMethod(Protocol):
@@ -116,6 +124,32 @@ def bounds_read_from_data(recipe: Recipe) -> tuple[str, ...]:
         name
         for name in recipe.schema.quasi_identifiers
         if recipe.attributes[name].kind is Kind.NUMERIC and recipe.attributes[name].bounds is None
+    )
+
+
+def promised(recipe: Recipe, *, target: str, linked: bool, beside: bool = True, **more: Any) -> Guarantee:
+    """`differential_privacy` with what the recipe itself tells.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Of a private release.
+    target : str
+        What the model is about; see :func:`~microagg.privacy.guarantee.differential_privacy`, as for ``more``.
+    linked : bool
+        Whether a row of the release belongs to a record.
+    beside : bool, default True
+        Whether other attributes are published beside the protected ones.
+    """
+    assert recipe.privacy is not None
+    return differential_privacy(
+        recipe.privacy.epsilon,
+        recipe.schema.quasi_identifiers,
+        target=target,
+        unprotected=recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) if beside else (),
+        bounds_from_data=bounds_read_from_data(recipe),
+        order_kept=linked and recipe.output.order is RowOrder.KEPT,
+        **more,
     )
 
 

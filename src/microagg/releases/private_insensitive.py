@@ -11,15 +11,14 @@ from microagg._validation import Constraint
 from microagg.partition.insensitive import order_of_domain
 from microagg.partition.runs import run_labels, run_sizes
 from microagg.privacy.budget import Budget
-from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee, differential_privacy
+from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee
 from microagg.privacy.mechanism import Noise, add_laplace
-from microagg.releases.private import bounds_read_from_data, form_of
+from microagg.releases.private import form_of, promised
 from microagg.releases.private_check import check_public_values, check_shared_alone
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
-from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.recipe import Recipe
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,15 +60,11 @@ class PrivateInsensitiveMDAV:
     @classmethod
     def guarantee(cls, recipe: Recipe) -> Guarantee:
         """Of the original records for ``centroids``; of the microaggregated data set for ``aligned``."""
-        assert recipe.privacy is not None
         aligned = form_of(recipe) == ALIGNED
-        return differential_privacy(
-            recipe.privacy.epsilon,
-            recipe.schema.quasi_identifiers,
+        return promised(
+            recipe,
             target=MICROAGGREGATED if aligned else ORIGINAL_RECORDS,
-            unprotected=recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL),
-            bounds_from_data=bounds_read_from_data(recipe),
-            order_kept=aligned and recipe.output.order is RowOrder.KEPT,
+            linked=aligned,
             not_promised=() if aligned else ("values of records: a row is a cell's noisy mean, repeated",),
         )
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg._validation import Constraint
 from microagg.privacy.budget import Budget
-from microagg.privacy.guarantee import ORIGINAL_RECORDS, Guarantee, differential_privacy
+from microagg.privacy.guarantee import ORIGINAL_RECORDS, Guarantee
 from microagg.privacy.mechanism import Noise, add_laplace
-from microagg.releases.private import bounds_read_from_data
+from microagg.releases.private import promised
 from microagg.releases.private_check import check_public_values
 from microagg.releases.protected import Protected
 from microagg.releases.public_scale import PublicColumn
-from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.recipe import Recipe
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,15 +42,7 @@ class PlainLaplace:
     @classmethod
     def guarantee(cls, recipe: Recipe) -> Guarantee:
         """Epsilon-DP of the original records."""
-        assert recipe.privacy is not None
-        return differential_privacy(
-            recipe.privacy.epsilon,
-            recipe.schema.quasi_identifiers,
-            target=ORIGINAL_RECORDS,
-            unprotected=recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL),
-            bounds_from_data=bounds_read_from_data(recipe),
-            order_kept=recipe.output.order is RowOrder.KEPT,
-        )
+        return promised(recipe, target=ORIGINAL_RECORDS, linked=True)
 
     @classmethod
     def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:

@@ -13,20 +13,19 @@ from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
 from microagg.aggregate.moments import Content, Coskewness, CrossMoments
 from microagg.partition.base import cells_in_order
 from microagg.privacy.budget import Budget
-from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee, differential_privacy
+from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
 from microagg.privacy.masking import STRATEGIES
 from microagg.privacy.mechanism import Noise
 from microagg.releases.catalogue import method_named
 from microagg.releases.masked_moments import Plan, drawn_records, kept_moments, masked_moments
 from microagg.releases.moments_choice import MOMENTS, SAMPLED, check_moments, groups_of, is_individual, plan_of
 from microagg.releases.moments_table import COLUMNS, check_moments_table, moments_table
-from microagg.releases.private import bounds_read_from_data, form_of, option_of
+from microagg.releases.private import form_of, option_of, promised
 from microagg.releases.private_check import check_public_values
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,18 +87,14 @@ class CrossMoment:
     @classmethod
     def guarantee(cls, recipe: Recipe) -> Guarantee:
         """Epsilon-DP (coefficients) or epsilon-individual-DP (spectra) of the microaggregated data set."""
-        assert recipe.privacy is not None
         plan, several = plan_of(recipe), len(groups_of(recipe)) > 1
         form = form_of(recipe)
-        beside = recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) if form == SAMPLED else ()
-        return differential_privacy(
-            recipe.privacy.epsilon,
-            recipe.schema.quasi_identifiers,
+        return promised(
+            recipe,
             target=MICROAGGREGATED,
+            linked=form == SAMPLED,
+            beside=form == SAMPLED,
             model=EPSILON_IDP if is_individual(plan) else EPSILON_DP,
-            unprotected=beside,
-            bounds_from_data=bounds_read_from_data(recipe),
-            order_kept=recipe.output.order is RowOrder.KEPT and form == SAMPLED,
             equal_values=form == SAMPLED and plan.m == 0,
             assumptions=(
                 "which records share a cell, and so how many there are in each, is given: it is not protected, and a "

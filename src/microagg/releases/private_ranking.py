@@ -12,16 +12,16 @@ from microagg._validation import Choice, Constraint
 from microagg.partition.runs import Larger, order_of, run_labels, run_sizes
 from microagg.privacy.budget import Budget
 from microagg.privacy.categorical import distance_counts, marginality_order, noisy_run_centroids
-from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee, differential_privacy
+from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee
 from microagg.privacy.mechanism import Noise
 from microagg.privacy.ranking import in_order, noisy_run_means, spread_steps
-from microagg.releases.private import bounds_read_from_data, form_of, option_of
+from microagg.releases.private import form_of, option_of, promised
 from microagg.releases.private_check import check_public_values, check_ranks_ascend, check_shared_alone
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
-from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.recipe import Recipe
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Kind, Role
+from microagg.schema.attribute import Kind
 from microagg.schema.taxonomy import Taxonomy, category_text
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ SHOWS_CELLS = (
     "hiding of who was ranked together: with k = 2, records 0, 1, 10, 11 publish their first two values equal; with "
     "the first replaced by 12 they never are, at any epsilon"
 )
+SHOWS_RANKS = "relations between attributes: each was sorted alone, and a row is a rank, not a record"
 
 
 class PrivateRanking:
@@ -69,18 +70,12 @@ class PrivateRanking:
     @classmethod
     def guarantee(cls, recipe: Recipe) -> Guarantee:
         """Of the original records for ``marginals``; of the microaggregated data set for ``aligned``."""
-        assert recipe.privacy is not None
         aligned = form_of(recipe) == ALIGNED
-        return differential_privacy(
-            recipe.privacy.epsilon,
-            recipe.schema.quasi_identifiers,
+        return promised(
+            recipe,
             target=MICROAGGREGATED if aligned else ORIGINAL_RECORDS,
-            unprotected=recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL),
-            bounds_from_data=bounds_read_from_data(recipe),
-            order_kept=aligned and recipe.output.order is RowOrder.KEPT,
-            not_promised=(SHOWS_CELLS,)
-            if aligned
-            else ("relations between attributes: each was sorted alone, and a row is a rank, not a record",),
+            linked=aligned,
+            not_promised=(SHOWS_CELLS if aligned else SHOWS_RANKS,),
         )
 
     @classmethod
