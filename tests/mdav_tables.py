@@ -52,4 +52,13 @@ def uneven(rng, n, d):
     return rng.standard_cauchy(size=(n, d)) * 10.0 ** rng.integers(-6, 6, size=d)
 
 
-KINDS = [smooth, uniform, ties, integers, offset, outliers, mixture, rank_three, line, uneven]
+def near_constant(rng, n, d):
+    """One attribute tiny, the others constant but for a last bit: the rounded mean may lie outside the records."""
+    X = np.repeat(np.ldexp(rng.uniform(1, 2, size=d), rng.integers(0, 30, size=d))[None, :], n, axis=0)
+    X[:, 0] = np.arange(n) * 10.0 ** -rng.integers(10, 26)
+    if rng.uniform() < 0.5:
+        X[:, 1:] = np.where(rng.uniform(size=(n, d - 1)) < 0.2, np.nextafter(X[:, 1:], np.inf), X[:, 1:])
+    return X
+
+
+KINDS = [smooth, uniform, ties, integers, offset, outliers, mixture, rank_three, line, uneven, near_constant]

@@ -159,6 +159,17 @@ def test_the_scan_refines_its_grid_while_records_shrink_to_a_point(monkeypatch, 
 
 
 @compiled
+@pytest.mark.parametrize(
+    ("n", "constant", "step"),
+    [(33, 490000.00000000006, 1e-14), (204, 980000.0000000001, 1e-24), (222, 459.99999999999994, 1e-20)],
+)
+def test_a_rounded_centroid_outside_the_records_changes_nothing(n, constant, step):
+    X = np.column_stack([np.arange(n) * step, np.full(n, constant)])
+    assert_one_partition(X, 2)
+    assert np.bincount(labels_of(X, 2, "auto")).min() == 2
+
+
+@compiled
 def test_the_variant_is_the_same_on_every_road():
     rng = np.random.default_rng(11)
     for n in range(6, 60):

@@ -9,7 +9,7 @@ The slack (u = 2^-24; all norms are of y, that is in units of the spread):
 1. Coordinates. |y_j - scale (x_j - centre_j)| <= (u + 2^-52) |scale (x_j - centre_j)|: one rounding of the difference
    in float64, one to float32; the scaling is exact. So y is off by at most (u + 2^-52) R in norm, where R bounds the
    norm of every row still in play, and the distance of two points by at most twice that. `slack` = 4 u R covers it
-   twice over. (A centroid lies in the hull of the rows and has the same bound.)
+   twice over. (The centroid has its own norm: it lies among the rows, but for rounding.)
 2. Arithmetic. A sum of d squares of differences in float32, in any order and fused or not, is off by a factor within
    1 +- (d + 2) u (1 + small), its root by half that. `relative` = (d + 8) 2u on the root covers it, the rounding of
    limits to float32 and all float64 rounding, at least three times over.

@@ -5,7 +5,9 @@ rows in play have |z| <= REACH. For rows z and a query q the scan computes
 
     S = half(z) + half(q) + 1 - z.q,    half(z) = |z|^2 / 2, rounded down,
 
-in whole numbers, exactly: |z - q|^2 <= 2 S <= |z - q|^2 + 2, and S is at most 2 REACH^2 + 1 < 2^31.
+in whole numbers, exactly: |z - q|^2 <= 2 S <= |z - q|^2 + 2, and S is at most 2 REACH^2 + 1 < 2^31. The query is a row,
+or the centroid; where attributes are constant but for their last bits, the rounded centroid may lie far outside the
+rows, seen from their own spread, and is then searched around without the grid.
 
 The blur. Each coordinate is off by half a step at most, so distances in steps by sqrt(d) at most. Float64 distances
 delta of the records add some roundings (2^-40 of a distance, which is less than 2^16 steps) and squares that vanish
@@ -46,8 +48,18 @@ def blur_for(dimension):
 
 
 @inner
+def is_on_grid(query, space, step):
+    """Whether a point has |z| <= REACH. Rows do; the centroid lies among them, but only as far as float64 can tell."""
+    square = 0.0
+    for j in range(query.shape[0]):
+        coordinate = (query[j] - space.centre[j]) * space.scale / step
+        square += coordinate * coordinate
+    return square <= (REACH - np.sqrt(query.shape[0])) ** 2
+
+
+@inner
 def pack(query, space, step, packed):
-    """A point's whole numbers, two attributes in one int32; returns half of their squared norm, rounded down."""
+    """Whole numbers of a point on the grid, two in one int32; returns half of their squared norm, rounded down."""
     dimension, factor = query.shape[0], space.scale / step
     square = np.int64(0)
     for pair in range(packed.shape[0]):

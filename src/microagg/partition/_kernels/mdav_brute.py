@@ -27,7 +27,7 @@ from microagg.partition._kernels.blocks import (
 )
 from microagg.partition._kernels.candidates import offer_far
 from microagg.partition._kernels.filter_space import exact_distance, farthest_reach
-from microagg.partition._kernels.grid import pack
+from microagg.partition._kernels.grid import is_on_grid, pack
 from microagg.partition._kernels.jit import entry, inner, merged
 from microagg.partition._kernels.notes import answer
 from microagg.partition._kernels.walk import (
@@ -76,6 +76,8 @@ def block_with_largest_key(blocks, below):
 def farthest_from_centroid(rows, blocks, space, walk, scratch):
     """The row farthest from the centroid; looks at blocks whose bound reaches the best distance so far."""
     packed, totals = scratch.packed, scratch.totals
+    if not is_on_grid(walk.centroid, space, blocks.grid[STEP]):
+        return farthest_exactly(rows, blocks, walk.centroid)
     half = pack(walk.centroid, space, blocks.grid[STEP], packed)
     slack = slack_of(blocks, rows.values.shape[1])
     path = walk.numbers[PATH]
@@ -132,7 +134,7 @@ def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
     Looks at the blocks with the largest keys, and only as long as a key reaches the guesses so far.
     """
     wanted = SEEDS - batch.n_seeds[0]
-    if wanted == 0:
+    if wanted == 0 or not is_on_grid(walk.centroid, space, blocks.grid[STEP]):
         return
     totals, guesses, guessed = scratch.totals, scratch.guesses, scratch.guessed
     half = pack(walk.centroid, space, blocks.grid[STEP], scratch.packed)
@@ -212,7 +214,7 @@ def take_record(rows, blocks, walk, row, label, labels):
 
 @inner
 def farthest_exactly(rows, blocks, query):
-    """The row farthest from a point, without any filter: for the few times that a list is used up."""
+    """The row farthest from a point, without any filter: for the few times that there is none, or a list is used up."""
     farthest, distance = np.int64(blocks.row_at[0]), -1.0
     for place in range(blocks.n_rows[0]):
         row = np.int64(blocks.row_at[place])

@@ -3,11 +3,7 @@
 Bounds, in the filter's float32 (its `relative` covers their rounding as it covers that of distances):
 
 near   no point of a box is closer to q than the box itself: sum of max(low - q, q - high, 0)^2.
-far    no point of a box is farther than its farthest corner: sum of max(q - low, high - q)^2.
-norm   |y - q|^2 = |y|^2 + |q|^2 - 2 q.y <= (largest |y|^2 in the box) + |q|^2 + sum of max(-2 q low, -2 q high).
-       Its terms cancel, so rounding is bounded by their magnitudes: |low|, |high| <= R in each attribute, the sum of
-       |2 q_j y_j| is then at most 2 R sqrt(d) |q| <= sqrt(d) (R^2 + |q|^2), and d + 4 roundings of at most
-       2^-24 (1 + sqrt(d)) (R^2 + |q|^2) are made up for by adding `relative` (1 + sqrt(d)) (R^2 + |q|^2).
+far    the points of a box lie in it and within the ball of their largest norm: see `far_terms`.
 """
 
 from __future__ import annotations
@@ -145,10 +141,11 @@ def far_terms(query32, radius, space):
                  <= (1 + c) N^2 + |q|^2 + sum(max(-c y_j^2 - 2 q_j y_j))
 
     with each maximum over low_j <= y_j <= high_j: at -q_j / c, or at the end nearest to it. With c = 0 the box alone
-    says where points lie; c near |q| / R, best for the ball alone, cuts off the corners that no point can be in.
+    bounds q.y; c near |q| / R, best for the ball alone, cuts off the corners that no point can be in.
 
     Rounding: |-q_j / c| and the end nearest to zero bound y_j, so |y|^2 <= |q|^2 / c^2 + R^2 < 3 R^2, and all terms
-    together are less than 6.5 (R^2 + |q|^2); d + 5 roundings of these are within 4 `relative` (R^2 + |q|^2).
+    together are less than 4.5 (R^2 + |q|^2). d + 5 roundings of these, and d + 1 in (1 + c) N^2 <= 1.75 R^2, are
+    less than 6.25 (d + 5) 2^-24 (R^2 + |q|^2), within 4 `relative` (R^2 + |q|^2).
     """
     norm = 0.0
     for j in range(query32.shape[0]):
