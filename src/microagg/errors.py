@@ -49,7 +49,7 @@ class ParameterError(InputError):
 
 
 class GuaranteeError(MicroaggError):
-    """A guarantee was counted on the table as it would be written, and does not hold."""
+    """A guarantee was counted, on cells or on the table as it would be written, and does not hold."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

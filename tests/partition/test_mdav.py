@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from microagg import MDAV
+from microagg.errors import GuaranteeError
 from microagg.partition import _mdav_roads as roads
 from microagg.partition._kernels.plain import mdav_down_to_2k, mdav_generic
 from microagg.partition.base import cells_in_order
@@ -46,6 +47,12 @@ def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch, al
     whole = MDAV(k=4).fit(X).labels_
     monkeypatch.setattr(roads, "_DISTANCES_PER_PORTION", 1)
     np.testing.assert_array_equal(MDAV(k=4, algorithm=algorithm).fit(X).labels_, whole)
+
+
+def test_cells_that_came_out_too_small_are_refused(monkeypatch):
+    monkeypatch.setattr(MDAV, "_cells", lambda self, X: np.arange(len(X)) // 2)
+    with pytest.raises(GuaranteeError, match="3 of 3 cells have fewer than k = 3 records"):
+        MDAV(k=3).fit(np.arange(6.0)[:, None])
 
 
 def test_cells_by_hand():

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from microagg._validation import Constraint, Integer, check_parameters
-from microagg.errors import ParameterError
+from microagg.errors import GuaranteeError, ParameterError
 
 __all__ = ["Partitioner", "cells_in_order", "validated", "within_cell_sse"]
 
@@ -53,7 +53,14 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = validated(self, X)
         self.labels_ = cells_in_order(self._cells(X))
-        self.n_cells_ = int(self.labels_.max()) + 1
+        sizes = np.bincount(self.labels_)
+        if sizes.min() < self.k:
+            n_small = int((sizes < self.k).sum())
+            raise GuaranteeError(
+                f"{n_small} of {len(sizes)} cells have fewer than k = {self.k} records. This is a fault of "
+                f"{type(self).__name__}, not of the table; please report it."
+            )
+        self.n_cells_ = len(sizes)
         self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
         return self
 
