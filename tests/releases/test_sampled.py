@@ -133,7 +133,11 @@ def test_a_sampled_release_cannot_pass_as_k_anonymous(people, tmp_path):
 def test_cells_below_k_are_never_drawn_from(people, monkeypatch):
     from microagg.partition.mdav import MDAV
 
-    monkeypatch.setattr(MDAV, "_cells", lambda self, X: np.arange(len(X)))
+    def one_record_each(self, X, y=None):  # `fit` itself would refuse
+        self.labels_, self.n_cells_, self.sse_ = np.arange(len(X)), len(X), 0.0
+        return self
+
+    monkeypatch.setattr(MDAV, "fit", one_record_each)
     with pytest.raises(GuaranteeError, match=r"at least k = 20 records: the smallest cell of .* has 1"):
         microagg.release(people, recipe())
 
