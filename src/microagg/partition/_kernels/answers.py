@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.blocks import BLOCK, n_pairs_of
+from microagg.partition._kernels.blocks import BLOCK, address_of, n_pairs_of
 from microagg.partition._kernels.candidates import Nearest, forget
 from microagg.partition._kernels.jit import inner
 
@@ -105,8 +105,8 @@ def add_seed(answers, batch, rows, blocks, row, is_outer):
     answers.is_outer[slot] = is_outer
     for j in range(rows.values.shape[1]):
         batch.values[seed, j] = rows.values[row, j]
-    n_pairs, place = batch.packed.shape[0] // SEEDS, blocks.place_of[row]
-    at = (place // BLOCK) * (n_pairs + 1) * BLOCK + place % BLOCK
+    n_pairs = batch.packed.shape[0] // SEEDS
+    at = address_of(blocks.place_of[row], n_pairs)
     for pair in range(n_pairs):
         batch.packed[pair * SEEDS + seed] = blocks.points[at + pair * BLOCK]
     batch.halves[seed] = blocks.points[at + n_pairs * BLOCK]

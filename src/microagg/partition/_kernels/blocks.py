@@ -45,7 +45,8 @@ class Blocks(NamedTuple):
     grid: npt.NDArray[np.float64]  # STEP, and COARSE: with a radius below this, a new grid pays
 
 
-def n_pairs_of(dimension: int) -> int:
+@entry
+def n_pairs_of(dimension):
     return (dimension + 1) // 2
 
 
@@ -97,10 +98,16 @@ def fill_points(values, space, blocks, packed):
     n_pairs = packed.shape[0]
     for place in range(blocks.n_rows[0]):
         half = pack(values[blocks.row_at[place]], space, blocks.grid[STEP], packed)
-        start = (place // BLOCK) * (n_pairs + 1) * BLOCK + place % BLOCK
+        start = address_of(place, n_pairs)
         for pair in range(n_pairs):
             blocks.points[start + pair * BLOCK] = packed[pair]
         blocks.points[start + n_pairs * BLOCK] = half
+
+
+@inner
+def address_of(place, n_pairs):
+    """Where the first line of a place lies in `points`; the others follow BLOCK apart, half the squared norm last."""
+    return (place // BLOCK) * (n_pairs + 1) * BLOCK + place % BLOCK
 
 
 @inner
@@ -120,8 +127,7 @@ def drop_row(blocks, row, n_pairs):
     hole = place_of[row]
     last = n_rows[0] - 1
     moved = row_at[last]
-    to = (hole // BLOCK) * (n_pairs + 1) * BLOCK + hole % BLOCK
-    source = (last // BLOCK) * (n_pairs + 1) * BLOCK + last % BLOCK
+    to, source = address_of(hole, n_pairs), address_of(last, n_pairs)
     for line in range(n_pairs + 1):
         points[to + line * BLOCK] = points[source + line * BLOCK]
     row_at[hole] = moved

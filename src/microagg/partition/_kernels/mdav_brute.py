@@ -209,7 +209,7 @@ def take_record(rows, blocks, walk, row, label, labels):
     rows.first[row] += 1
     take_off(walk, rows.values, row)
     if rows.first[row] == rows.end[row]:
-        drop_row(blocks, row, (rows.values.shape[1] + 1) // 2)
+        drop_row(blocks, row, n_pairs_of(rows.values.shape[1]))
 
 
 @inner
