@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OUTPUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test campaign lint bench clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ demo: $(VENV)/.run  ## set up, then release, judge and compare a generated surve
 test: $(VENV)/.test  ## set up and run the whole test suite
 	$(BIN)/python -m pytest -n 2
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m kernel --no-header tests/partition tests/contract
+
+campaign: $(VENV)/.test  ## run the long hostile tests whole; takes hours
+	cd tests && ../$(BIN)/python -m campaigns.campaign
 
 lint: $(VENV)/.lint  ## style, formatting and types
 	$(BIN)/ruff check .

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.cli.app import app
-from microagg.cli.terminal import read_for
 from microagg.errors import TableError
+from microagg.releases.input import read_input
 from microagg.releases.public_types import with_public_types
 from microagg.tables.write import write_table
 
@@ -65,12 +65,12 @@ def test_formats_without_integers_of_their_own_are_typed_by_the_recipe(tmp_path,
         for row in (["x"], [1], [2], [3], [4]):
             book.active.append(row)
         book.save(path)
-    assert read_for(path, ranking(numeric(bounds=[0, 10])))["x"].type == pa.float64()
+    assert read_input(path, ranking(numeric(bounds=[0, 10])))["x"].type == pa.float64()
 
 
 def test_a_file_that_states_its_types_keeps_them(tmp_path):
     write_table(pa.table({"x": pa.array([1, 2, 3, 4], pa.int16())}), tmp_path / "x.parquet")
-    assert read_for(tmp_path / "x.parquet", ranking(numeric(bounds=[0, 10])))["x"].type == pa.int16()
+    assert read_input(tmp_path / "x.parquet", ranking(numeric(bounds=[0, 10])))["x"].type == pa.int16()
 
 
 MIDNIGHT, NOON = dt.datetime(2001, 1, 1), dt.datetime(2001, 1, 1, 12)

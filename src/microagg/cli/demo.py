@@ -148,15 +148,15 @@ def demo(
 
 def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
     """Make, write and check the four releases."""
-    from microagg.cli.terminal import read_for
     from microagg.releases.check import check_release
+    from microagg.releases.input import read_input
     from microagg.releases.pipeline import release
 
     made = {name: (recipe.changed(changes), why) for name, (changes, why) in VARIANTS.items()}
     made["private"] = (private, "individual ranking: 1.0-differentially private of the original records")
     say("\nFour releases of it, each checked on its written files:")
     for name, (chosen, why) in made.items():
-        table = read_for(folder / "survey.csv", chosen)
+        table = read_input(folder / "survey.csv", chosen)
         done = release(table, chosen, source=folder / "survey.csv")
         done.save(folder / name, report=True)
         findings = check_release(folder / name)
@@ -167,14 +167,14 @@ def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
 
 def _judge(folder: Path, recipe: Recipe) -> None:
     """Utility and risk of the two k-anonymous releases, side by side."""
-    from microagg.cli.terminal import read_for
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate
+    from microagg.releases.input import read_input
 
     shown = ("JSD", "correlation_difference", "pMSE", "count_query_error", "k", "k_prime", "distance_to_closest")
-    original = read_for(folder / "survey.csv", recipe)
+    original = read_input(folder / "survey.csv", recipe)
     found = {
-        name: evaluate(original, read_for(folder / name / "table.csv", recipe), recipe, measures=list(shown))
+        name: evaluate(original, read_input(folder / name / "table.csv", recipe), recipe, measures=list(shown))
         for name in ("mdav", "near_optimal")
     }
     say("\nJudged against the original (* is better):")
@@ -185,12 +185,12 @@ def _judge(folder: Path, recipe: Recipe) -> None:
 
 def _sweep(folder: Path, recipe: Recipe) -> None:
     """A small frontier."""
-    from microagg.cli.terminal import read_for
     from microagg.evaluation.frontier_text import frontier_text
+    from microagg.releases.input import read_input
     from microagg.releases.sweep import sweep
 
     chosen = recipe.changed(SWEEP)
-    table = read_for(folder / "survey.csv", chosen)
+    table = read_input(folder / "survey.csv", chosen)
     frontier = sweep(table, chosen, folder=folder / "frontier", source=folder / "survey.csv")
     say("\nRisk against utility of nine recipes:")
     for line in frontier_text(frontier).splitlines():

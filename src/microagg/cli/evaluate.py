@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import Aligned, Key, explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import Aligned, Key, explains_errors, print_json, say, shows_progress
 
 __all__ = ["evaluate"]
 
@@ -45,6 +45,7 @@ def evaluate(
     from microagg.errors import InputError
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
+    from microagg.releases.input import read_input
     from microagg.releases.recipe import Recipe
 
     chosen = Recipe.load(recipe)
@@ -54,19 +55,19 @@ def evaluate(
         raise InputError("--test and --splits are for --target: say which attribute to predict")
     if splits is not None and (test is not None or len(released) > 1):
         raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
-    before = read_for(original, chosen)
+    before = read_input(original, chosen)
     options: dict[str, Any] = {"aligned": aligned, "key": key, "model": model}
     if measures is not None:
         options["measures"] = [word.strip() for word in measures.split(",")]
     if chosen.space.dependence is not None:
         options["lambda_"] = chosen.space.dependence.lambda_
     if holdout is not None:
-        options["holdout"] = read_for(holdout, chosen)
+        options["holdout"] = read_input(holdout, chosen)
     if target is not None and splits is None:
-        options |= {"target": target, "test": None if test is None else read_for(test, chosen)}
+        options |= {"target": target, "test": None if test is None else read_input(test, chosen)}
     with shows_progress():
         found = {
-            name: judge(before, read_for(path, chosen), chosen, **options) for name, path in _named(released).items()
+            name: judge(before, read_input(path, chosen), chosen, **options) for name, path in _named(released).items()
         }
         if target is not None and splits is not None:
             ((name, one),) = found.items()

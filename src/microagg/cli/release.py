@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import TEXT_FORMATS, explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["release"]
 
@@ -35,6 +35,7 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.catalogue import method_named
+    from microagg.releases.input import TEXT_FORMATS, read_input
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
     from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
@@ -58,7 +59,7 @@ def release(
     source_format = format_of(data)
     target_format = file_format or (source_format if source_format in WRITABLE else "csv")
     with shows_progress():
-        table = read_for(data, chosen, as_text=target_format in TEXT_FORMATS)
+        table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
         folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
     statement = made.statement

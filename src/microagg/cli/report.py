@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.terminal import Aligned, Key, explains_errors, read_for, say, shows_progress
+from microagg.cli.terminal import Aligned, Key, explains_errors, say, shows_progress
 
 __all__ = ["report"]
 
@@ -29,17 +29,18 @@ def report(
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
+    from microagg.releases.input import read_input
     from microagg.releases.recipe import Recipe
     from microagg.releases.reports import report_on_tables
 
     chosen = Recipe.load(recipe)
     with shows_progress():
         report_on_tables(
-            read_for(original, chosen),
+            read_input(original, chosen),
             released,
             chosen,
             output,
-            read=lambda path: read_for(path, chosen),
+            read=lambda path: read_input(path, chosen),
             internal=internal,
             full=full,
             aligned=aligned,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["sweep"]
 
@@ -35,6 +35,7 @@ def sweep(
 ) -> None:
     """Make and measure a release for every method, k, epsilon, lambda and alpha; show which no other beats."""
     from microagg.evaluation.frontier_text import frontier_text
+    from microagg.releases.input import read_input
     from microagg.releases.recipe import Recipe
     from microagg.releases.sweep import sweep as run
     from microagg.releases.sweep_store import SweepFolder
@@ -51,7 +52,7 @@ def sweep(
         "sweep.measures": _words(measures),
     }
     chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
-    table = read_for(data, chosen)
+    table = read_input(data, chosen)
     with shows_progress():
         frontier = run(
             table,

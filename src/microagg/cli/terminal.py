@@ -16,18 +16,14 @@ import typer
 from microagg.errors import GuaranteeError, MicroaggError
 
 __all__ = [
-    "TEXT_FORMATS",
     "Aligned",
     "Key",
     "explains_errors",
     "fail",
     "print_json",
-    "read_for",
     "say",
     "shows_progress",
 ]
-
-TEXT_FORMATS = ("csv", "csv.gz", "tsv")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,40 +147,3 @@ def _progress_bar() -> Iterator[None]:
 
         with shown_by(listen):
             yield
-
-
-def read_for(path: Path, recipe: Any, *, as_text: bool = False) -> Any:
-    """Read a file as its recipe needs it.
-
-    Codes and names stay text, so that leading zeros survive. With `as_text` (the output is a text file too) columns
-    that are published as they are stay text wherever a typed value would be written differently: 0.50, TRUE, 08001.
-    For a differentially private method the recipe decides the types of protected columns, not the values found.
-    """
-    import pyarrow as pa
-
-    from microagg.releases.catalogue import method_named
-    from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
-    from microagg.schema.attribute import Kind, Role
-    from microagg.tables.read import format_of, read_table
-
-    def is_text(attribute: Any) -> bool:
-        named = attribute.role is Role.IDENTIFIER or attribute.kind is Kind.NOMINAL
-        return named or any(isinstance(category, str) for category in attribute.categories or ())
-
-    missing = recipe.input.missing_values
-    text = [name for name, attribute in recipe.attributes.items() if is_text(attribute)]
-    table = read_table(path, text_columns=text, missing=missing)
-    if method_named(recipe.method).is_private and format_of(path) not in TYPED_BY_SCHEMA:
-        table = with_public_types(table, recipe)
-    if not as_text or format_of(path) not in TEXT_FORMATS:
-        return table
-    untouched = [
-        name
-        for name in table.column_names
-        if name in recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) and name != recipe.sampling_weight
-    ]
-    verbatim = read_table(path, text_columns=[*text, *untouched], missing=missing)
-    changed = [name for name in untouched if not table[name].cast(pa.string()).equals(verbatim[name])]
-    for name in changed:
-        table = table.set_column(table.column_names.index(name), name, verbatim[name])
-    return table

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, read_for, say, shows_progress
+from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["tradeoff"]
 
@@ -30,6 +30,7 @@ def tradeoff(
     import json
 
     from microagg.errors import InputError
+    from microagg.releases.input import read_input
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import refuse_existing, whole_or_nothing
     from microagg.releases.tradeoff import FILES, grid
@@ -43,7 +44,7 @@ def tradeoff(
     parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
     chosen = Recipe.load(recipe)
     with shows_progress():
-        found = vary(read_for(data, chosen), chosen, parameter, values)
+        found = vary(read_input(data, chosen), chosen, parameter, values)
     if as_json:
         print_json(json.loads(found.as_json()))
     else:

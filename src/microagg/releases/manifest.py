@@ -54,15 +54,6 @@ class InputDigest:
             _feed_arrow_stream(source, add)
         return cls(salt.hex(), salted.hexdigest(), plain.hexdigest())
 
-    def receipt(self) -> dict[str, str]:
-        """What the data holder keeps to show, if asked, which input a release was made from."""
-        return {
-            "note": "Keep this file, do not publish it: it shows which input the release was made from.",
-            "input_sha256": self.sha256,
-            "salt": self.salt,
-            "input_sha256_salted": self.salted_sha256,
-        }
-
 
 def _feed_arrow_stream(table: pa.Table, add: Any) -> None:
     import pyarrow as pa

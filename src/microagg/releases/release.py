@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +15,11 @@ from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.protected import Block
+from microagg.releases.receipt import Receipt
 from microagg.releases.recipe import Recipe
 from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
 from microagg.releases.statement import Statement
-from microagg.releases.storage import refuse_existing, whole_or_nothing, write_file_whole
+from microagg.releases.storage import refuse_existing, whole_or_nothing
 from microagg.releases.verify import Recount, recount, require_k, require_public
 from microagg.tables.frames import Frame
 from microagg.tables.read import read_table
@@ -91,7 +91,7 @@ class Release:
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does
         not hold, nothing is left behind. Beside the folder goes a receipt (see :meth:`receipt_path`), for the data
-        holder only: it shows which input the release was made from.
+        holder only: it shows which input the release was made from, and which record each row stands for.
 
         Parameters
         ----------
@@ -127,7 +127,8 @@ class Release:
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
-            write_file_whole(self.receipt_path(folder), json.dumps(self.digest.receipt(), indent=2) + "\n")
+            files[MANIFEST] = sha256_of_file(partial / MANIFEST)
+            Receipt(self.digest, files, self.origins).save(self.receipt_path(folder))
         return folder
 
     def report(self, path: str | Path, *, internal: bool = False, full: bool = False, overwrite: bool = False) -> Path:
