@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from microagg._halt import attended
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
 
@@ -52,7 +53,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         """
         X = validated(self, X)
-        self.labels_ = cells_in_order(self._cells(X))
+        self.labels_ = cells_in_order(self._attended_cells(X))
         sizes = np.bincount(self.labels_)
         if sizes.min() < self.k:
             n_small = int((sizes < self.k).sum())
@@ -63,6 +64,10 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_cells_ = len(sizes)
         self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
         return self
+
+    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
+        return attended(lambda: self._cells(X))
 
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""

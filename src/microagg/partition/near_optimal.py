@@ -8,14 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import INTERRUPT, Halt, attended, current_halt
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
 from microagg.partition.certificate import Certificate, certify
 from microagg.partition.efforts import EFFORTS
-from microagg.partition.mdav import MDAV
-from microagg.partition.refine import SEARCH_PARAMETERS, EffortName, improved
-from microagg.partition.search import Halt
-from microagg.partition.starts import MDAV_UP_TO, split_cells
+from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improved
+from microagg.partition.starts import start_of_search
 
 __all__ = ["NearOptimal"]
 
@@ -103,15 +102,21 @@ class NearOptimal(Partitioner):
         self.time_limit = time_limit
         self.certificate = certificate
 
+    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        halt = Halt(self.time_limit)
+        labels = attended(lambda: self._cells(X), halt, keeps=True, patience=PATIENCE)
+        if halt.reason == INTERRUPT:  # perhaps after the search
+            self.stopped_by_ = INTERRUPT
+        return labels
+
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        k, halt = int(self.k), Halt(self.time_limit)
-        by_mdav = self.start == "mdav" or (self.start == "auto" and len(X) <= MDAV_UP_TO)
-        start = MDAV(k=k).fit(X).labels_ if by_mdav else split_cells(X, k)
+        k, halt = int(self.k), current_halt()
+        start, self.start_ = start_of_search(X, k, self.start, halt)
         refined = improved(X, start, k, EFFORTS[self.effort], self.random_state, halt)
-        self.stopped_by_ = refined.stopped_by
+        self.stopped_by_, self.searched_ = refined.stopped_by, refined.share
         self.certificate_: Certificate | None = None
         if self.certificate:
             cells_from = [refined.labels, *(run.labels for run in refined.runs)]
-            self.certificate_ = certify(X, cells_from, k, self.time_limit or _CERTIFIED_WITHIN)
+            self.certificate_ = certify(X, cells_from, k, halt.then(self.time_limit or _CERTIFIED_WITHIN))
         self.lower_bound_ = self.certificate_.lower_bound if self.certificate_ else None
         return refined.labels

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import current_halt
 from microagg._validation import Choice, Constraint, Integer
 from microagg.partition.base import Partitioner
 from microagg.partition.runs import order_of, run_labels, run_sizes
@@ -79,7 +80,8 @@ class Projection(Partitioner):
         from microagg.partition._kernels.univariate import cells_from_starts
 
         labels = np.empty(len(X), dtype=np.int64)
-        labels[order] = cells_from_starts(shortest_path_starts(np.ascontiguousarray(X[order]), int(self.k)))
+        starts = shortest_path_starts(np.ascontiguousarray(X[order]), int(self.k), current_halt().flag)
+        labels[order] = cells_from_starts(starts)
         return labels
 
 

@@ -152,7 +152,7 @@ def block_distances(points, start, stride, n_lanes, query32, totals):
         low = minimum(low, minimum(minimum(a, b), minimum(c, d)))
         high = maximum(high, maximum(maximum(a, b), maximum(c, d)))
         lane += 4
-    while lane < n_lanes:
+    while lane < n_lanes:  # ends, like the one above: lane grows
         a = zero
         place = start + lane * WIDTH
         for j in range(query32.shape[0]):

@@ -217,7 +217,7 @@ def note_points(notes, side, seed, lane, blocks, block, base, answers, blur):
     room, wanted = notes.uppers.shape[0] // (2 * SEEDS), length_of(answers, side)
     first_upper = (side * SEEDS + seed) * room + WIDTH
     keeps_uppers = wanted <= room - WIDTH
-    while mask != 0:
+    while mask != 0:  # ends: the mask loses a bit every time, like those below
         place = lane * WIDTH + lowest(mask)
         mask &= mask - 1
         if place >= count:
