@@ -63,11 +63,9 @@ def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> In
     return _Peeling(X, k, two_cells_from, algorithm, lambda *_: halt.now()).run()
 
 
-def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray | None:
-    """Cells of MDAV by the quickest road, or None if `gives_up` says so on the way."""
-    peeling = _Peeling(near_one(X), k, 3 * k, "auto", gives_up)
-    labels = peeling.run()
-    return None if peeling.is_given_up else labels
+def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
+    """Cells of MDAV by the quickest road; given up on the way, the 2k records or more without a cell have -1."""
+    return _Peeling(near_one(X), k, 3 * k, "auto", gives_up).run()
 
 
 def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
@@ -155,6 +153,8 @@ class _Peeling:
             self._search_tree()
         if self._cells_to_form:
             self._scan_blocks()
+        if self.is_given_up and self.state[0] >= 2 * self.k:
+            return self.labels
         # What is left is the last cell, or joins it where two cells are formed down to 2k records.
         remaining, n_cells = self.state
         self.labels[self.labels < 0] = n_cells if remaining >= self.k else n_cells - 1

@@ -112,6 +112,8 @@ def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_stat
     """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
     X = near_one(X)
     start = cells_below_2k(X, start, k)
+    if halt.now():
+        return Refined(start, halt.reason, share=0.0)
     pools = Pools(X, k, halt)
     n_runs = number_of_runs(effort, len(X), k)
     chances = chance_states(random_state, n_runs + 1)
@@ -122,7 +124,8 @@ def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_stat
     if n_runs > 1 and pools.searchable and not halt.now():
         best, was_cut = _recombine(X, pools, [best, *runs], effort, chances[-1], halt)
         reason = SOLVER_LIMIT if was_cut else BUDGET
-    labels = best.labels if _sse(X, best.labels) <= _sse(X, start) else start  # also in the last bits
+    is_better = best.labels is start or _sse(X, best.labels) <= _sse(X, start)
+    labels = best.labels if is_better else start  # never above, not even in the last bits
     report("searching cells", 1.0)
     return Refined(labels, halt.reason if halt.reason != BUDGET else reason, share, tuple(runs))
 

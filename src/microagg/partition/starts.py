@@ -26,7 +26,7 @@ _BLOCK = 8_000  # records, at least
 
 
 def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[IntArray, str]:
-    """The cells to begin with, and how they were formed: by MDAV, by MDAV in blocks, or by median splits alone.
+    """The cells to begin with, and how they were formed: by MDAV, by MDAV in blocks, or some by median splits alone.
 
     Parameters
     ----------
@@ -36,23 +36,21 @@ def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[Int
         "auto" takes MDAV where that costs no more than a short search: always up to 20,000 records, above by a count
         of the distances that its first cells took, so that every machine decides alike.
     halt : Halt
-        MDAV is given up where its pace says that the time limit would end before it; and where the limit is over,
-        nothing but median splits is left.
+        MDAV is given up where its pace says that the time limit would end before it. Records that have no cell when
+        the limit is over get theirs by median splits.
     """
+    labels = np.full(len(X), -1, dtype=np.int64)
+    how = SPLIT
     if wanted != SPLIT:
         labels = mdav_cells_unless(X, k, _Patience(len(X), judged=wanted == "auto", halt=halt))
-        if labels is not None:
-            return cells_in_order(labels), MDAV
-        _stop_if_interrupted(halt)
-    labels = split_cells(X, k, halt)
-    if labels is not None:
-        return cells_in_order(labels), SPLIT
-    _stop_if_interrupted(halt)
-    labels = np.empty(len(X), dtype=np.int64)
-    for number, run in enumerate(_runs(X, k, halt)):
-        labels[run] = number
-    _stop_if_interrupted(halt)
-    return cells_in_order(labels), MEDIAN_SPLITS
+        how = MDAV
+    if (labels < 0).any() and not halt.now():
+        labels = split_cells(X, k, halt)
+        how = SPLIT
+    if (labels < 0).any():
+        labels = _others_split(X, labels, k, halt)
+        how = MEDIAN_SPLITS
+    return cells_in_order(labels), how
 
 
 class _Patience:
@@ -81,25 +79,33 @@ class _Patience:
         return now + (1.0 - done) * (now - when) / (done - first) > self.halt.deadline - late
 
 
-def _stop_if_interrupted(halt: Halt) -> None:
-    if halt.reason == INTERRUPT:
-        raise KeyboardInterrupt
-
-
-def split_cells(X: FloatArray, k: int, halt: Halt) -> IntArray | None:
+def split_cells(X: FloatArray, k: int, halt: Halt) -> IntArray:
     """Halve the records along their widest attribute down to small blocks, and form cells by MDAV in each.
 
-    Unlike MDAV of the whole, the time grows with n log n. None if it was halted.
+    Unlike MDAV of the whole, the time grows with n log n. Halted, blocks without cells have -1.
     """
-    labels = np.empty(len(X), dtype=np.int64)
+    labels = np.full(len(X), -1, dtype=np.int64)
     n_cells = 0
     # Blocks of a multiple of k, so that all but one leave no records over.
     for block in _runs(X, k * max(-(-_BLOCK // k), 8), halt):
-        within = None if halt.now() else mdav_cells_unless(X[block], k, lambda *_: halt.now())
-        if within is None:
-            return None
+        if halt.now():
+            break
+        within = mdav_cells_unless(X[block], k, _never)
         labels[block] = within + n_cells
         n_cells += int(within.max()) + 1
+    return labels
+
+
+def _never(share: float, cost: float, scans: bool) -> bool:
+    return False
+
+
+def _others_split(X: FloatArray, labels: IntArray, k: int, halt: Halt) -> IntArray:
+    """Give the records without a cell theirs by median splits; they are at least k."""
+    others = np.flatnonzero(labels < 0)
+    order, starts = _split(X[others], k, halt)
+    labels = labels.copy()
+    labels[others[order]] = labels.max() + 1 + np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return labels
 
 
@@ -122,11 +128,22 @@ def cells_below_2k(X: FloatArray, labels: IntArray, k: int) -> IntArray:
 
 
 def _runs(X: FloatArray, unit: int, halt: Halt) -> list[IntArray]:
-    """Records in runs of unit to 2 unit - 1, halved along the widest attribute; a time limit does not cut this."""
+    """Records in runs of unit to 2 unit - 1."""
+    order, starts = _split(X, unit, halt)
+    return np.split(order, starts[1:-1])
+
+
+def _split(X: FloatArray, unit: int, halt: Halt) -> tuple[IntArray, IntArray]:
+    """An order of the records, and where its runs of unit to 2 unit - 1 start, halved along the widest attribute.
+
+    A time limit does not cut this, about a second for a million records: there has to be some start.
+    """
     from microagg.partition._kernels.chance import chance_from
     from microagg.partition._kernels.split import split_records
 
     order = np.arange(len(X))
     flag = halt.then(None).flag
     starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([0, 0, 0, 0]), 0.0, flag)
-    return np.split(order, starts[1:-1])
+    if halt.reason == INTERRUPT:
+        raise KeyboardInterrupt
+    return order, starts
