@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
+from microagg.cli.terminal import explains_errors, if_interrupted, print_json, say, shows_progress
 
 __all__ = ["release"]
 
@@ -34,6 +34,7 @@ def release(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
+    if_interrupted(lambda: "interrupted; nothing was written")
     from microagg.releases.catalogue import method_named
     from microagg.releases.input import TEXT_FORMATS, read_input
     from microagg.releases.pipeline import release as make_release
@@ -48,6 +49,8 @@ def release(
     from microagg.tables.write import WRITABLE
 
     refuse_existing(output, overwrite, FILES)
+    before = _manifest_of(output)
+    if_interrupted(lambda: _told_of_interrupt(output, before))
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
@@ -61,6 +64,7 @@ def release(
     with shows_progress():
         table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
+        if_interrupted(lambda: _told_of_interrupt(output, before))
         folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
     statement = made.statement
     if as_json:
@@ -108,3 +112,19 @@ def release(
     if report:
         say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")
+
+
+def _manifest_of(folder: Path) -> bytes | None:
+    from microagg.releases.release import MANIFEST
+
+    try:
+        return (folder / MANIFEST).read_bytes()
+    except OSError:
+        return None
+
+
+def _told_of_interrupt(output: Path, before: bytes | None) -> str:
+    """What lies at the output path decides: the release comes there whole, in one step."""
+    if _manifest_of(output) == before:
+        return "interrupted; nothing was written"
+    return f"interrupted, but the release was complete: it is in {output}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,7 @@ __all__ = [
     "Key",
     "explains_errors",
     "fail",
+    "if_interrupted",
     "print_json",
     "say",
     "shows_progress",
@@ -32,6 +35,7 @@ NOT_MET = 1
 BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
 # How a command is told which rows of two tables belong together.
 Aligned = Annotated[
@@ -60,8 +64,54 @@ def fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
+def _interrupted() -> str:
+    return "interrupted"
+
+
+class _Interrupts:
+    """Interrupts of the running command: how many, and what is to be said of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.told = _interrupted
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Count interrupts, as libraries may make another error of one, or nothing at all."""
+        self.count, self.told = 0, _interrupted
+        usual = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or usual is signal.SIG_IGN:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+    def _hear(self, number: int, frame: Any) -> None:
+        self.count += 1
+        raise KeyboardInterrupt
+
+    def end(self) -> NoReturn:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
+        say(self.told())
+        raise typer.Exit(INTERRUPTED)
+
+
+_interrupts = _Interrupts()
+
+
+def if_interrupted(told: Callable[[], str]) -> None:
+    """Set what is said if the running command is interrupted; ends it if it was and nobody noticed."""
+    _interrupts.told = told
+    if _interrupts.count:
+        raise KeyboardInterrupt
+
+
 def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input.
+    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input, 130 an interrupt.
 
     An unforeseen error tells where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
@@ -70,7 +120,10 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with _interrupts.heard():
+                return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            _interrupts.end()
         except GuaranteeError as error:
             fail(str(error), NOT_MET)
         except MicroaggError as error:
@@ -83,6 +136,8 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
         except typer.Exit:
             raise
         except Exception as error:
+            if _interrupts.count:  # in the middle of an import, say
+                _interrupts.end()
             if os.environ.get("MICROAGG_DEBUG"):
                 raise
             trace = error.__traceback__

@@ -44,6 +44,8 @@ def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[Int
     if wanted != SPLIT:
         labels = mdav_cells_unless(X, k, _Patience(len(X), judged=wanted == "auto", halt=halt))
         how = MDAV
+    if halt.reason == INTERRUPT:
+        raise KeyboardInterrupt
     if (labels < 0).any() and not halt.now():
         labels = split_cells(X, k, halt)
         how = SPLIT

@@ -29,6 +29,7 @@ from microagg.releases.protected import Block, Protected
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
+from microagg.releases.searching import Searches, require_uninterrupted
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k, require_public
 from microagg.schema.attribute import Representative
@@ -177,7 +178,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
         guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
-        labels, certified = _partition(guidance.matrix, groups.labels, recipe, seed)
+        labels, certified, searches = _partition(guidance.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -190,10 +191,10 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
             )
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
-        blocks.append(Block(tuple(attributes), labels, spiked))
+        blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
         pairing_told = told_of_pairing(attributes, labels, paired, recipe)
-        remarks += [*said, *certified, *guidance_told.remarks, *pairing_told.remarks]
+        remarks += [*said, *certified, *searches.remarks(attributes), *guidance_told.remarks, *pairing_told.remarks]
         guided_by += [guidance_told.facts] if guidance_told.facts else []
         paired_by += [pairing_told.facts] if pairing_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
@@ -203,8 +204,10 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
-def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
-    """Form cells within each group; also what was proved about their loss."""
+def _partition(
+    matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None
+) -> tuple[IntArray, list[str], Searches]:
+    """Form cells within each group; also what was proved about their loss, and how they were searched for."""
     method = method_named(recipe.method)
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
@@ -212,6 +215,7 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
     labels = np.empty(len(matrix), dtype=np.int64)
     n_cells = 0
     certified: list[str] = []
+    all_fitted: list[Any] = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         points = matrix[members]
@@ -221,13 +225,15 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
         fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
+        require_uninterrupted(fitted)
+        all_fitted.append(fitted)
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
         labels[members] = within + n_cells
         n_cells += int(within.max()) + 1
         if getattr(fitted, "certificate_", None) is not None:
             certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
-    return cells_in_order(labels), certified
+    return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
 
 
 def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray:

@@ -25,6 +25,7 @@ from microagg.releases.private_check import check_public_values
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.searching import require_uninterrupted, told_of_limit
 from microagg.releases.verify import Finding
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class CrossMoment:
             arrays |= {
                 column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
+        remarks += told_of_limit(recipe.partition)
         if tables:
             remarks.append("a row of the table is a statistic of a cell, not a record")
         promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
@@ -198,6 +200,7 @@ def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
     if method.searches_by_chance:
         options["random_state"] = int(noise.uniforms(1)[0] * 2**31)
     fitted = method.partitioner(recipe.k, **options).fit(values)
+    require_uninterrupted(fitted)
     labels: IntArray = fitted.labels_.reshape(len(values), -1)[:, 0]
     return cells_in_order(labels)
 

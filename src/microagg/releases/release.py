@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,10 @@ class Release:
             hint = did_you_mean(format, WRITABLE)
             raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
         name = f"table.{format}"
-        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial:
+        with (
+            self._receipt_only_of_published(folder),
+            whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial,
+        ):
             write_table(self.frame.table, partial / name)
             statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
             for count in statement.recounts:
@@ -177,6 +181,20 @@ class Release:
         """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""
         folder = Path(folder)
         return folder.with_name(f"{folder.name}.receipt-{self.digest.salted_sha256[:12]}.json")
+
+    @contextmanager
+    def _receipt_only_of_published(self, folder: Path) -> Iterator[None]:
+        """Remove the receipt, which is written first, if the folder did not come after it."""
+        receipt, manifest = self.receipt_path(folder), folder / MANIFEST
+        there = receipt.exists()
+        before = manifest.read_bytes() if manifest.exists() else None
+        try:
+            yield
+        except BaseException:
+            published = manifest.exists() and manifest.read_bytes() != before
+            if not (published or there):
+                receipt.unlink(missing_ok=True)
+            raise
 
     def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
         written = read_as_written(path)

@@ -90,11 +90,12 @@ def _put_in_place(partial: Path, path: Path, overwrite: bool, ours: Collection[s
     # A folder cannot be renamed over a full one: the old one steps aside first, and comes back on failure.
     aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{os.getpid()}.", suffix=_REPLACED, dir=path.parent))
     old = aside / path.name
-    path.rename(old)
     try:
+        path.rename(old)
         partial.rename(path)
-    except OSError:
-        old.rename(path)
+    except BaseException:  # an interrupt, too: the old release must not go with what it stands in
+        if old.exists() and not path.exists():
+            old.rename(path)
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
