@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
+from microagg.cli.terminal import explains_errors, if_interrupted, print_json, say, shows_progress
 
 __all__ = ["sweep"]
 
@@ -53,6 +53,7 @@ def sweep(
     }
     chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
     table = read_input(data, chosen)
+    if_interrupted(lambda: "interrupted; finished releases are kept, and the same command goes on from them")
     with shows_progress():
         frontier = run(
             table,

@@ -30,9 +30,9 @@ def part_at(values, order, start, stop, place):
         value = values[record]
         i, j = left, right
         while i <= j:  # ends: the pivot, or what was swapped, stops both walks, and then i and j step on
-            while before(values, order, i, value, record):
+            while before(values, order, i, value, record):  # ends
                 i += 1
-            while after(values, order, j, value, record):
+            while after(values, order, j, value, record):  # ends
                 j -= 1
             if i <= j:
                 order[i], order[j] = order[j], order[i]

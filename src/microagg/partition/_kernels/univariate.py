@@ -164,7 +164,7 @@ def cells_from_starts(start_of_last):
         stop = start_of_last[stop]
     stop = n
     cell = n_cells - 1
-    while stop > 0:
+    while stop > 0:  # ends, like the one above
         start = start_of_last[stop]
         labels[start:stop] = cell
         cell -= 1
