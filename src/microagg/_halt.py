@@ -94,13 +94,20 @@ class _Running(Generic[T]):
         self.done = threading.Event()
         self._result: T
         self._error: BaseException | None = None
-        context = contextvars.copy_context()
-        context.run(_current.set, halt)
-        threading.Thread(target=self._run, args=(context, work), name="microagg-work", daemon=True).start()
+        self._work, self._once = work, threading.Lock()
+        self._context = contextvars.copy_context()
+        self._context.run(_current.set, halt)
 
-    def _run(self, context: contextvars.Context, work: Callable[[], T]) -> None:
+    def start(self) -> None:
+        """Start the work, unless it is started: whoever was interrupted here may not know."""
+        if not self._once.locked():
+            threading.Thread(target=self._run, name="microagg-work", daemon=True).start()
+
+    def _run(self) -> None:
+        if not self._once.acquire(blocking=False):
+            return
         try:
-            self._result = context.run(work)
+            self._result = self._context.run(self._work)
         except BaseException as error:  # handed to whoever waits
             self._error = error
         finally:
@@ -135,15 +142,16 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
     try:
         while True:
             try:
+                running.start()
                 _wait(running.done, halt, patience)
                 break
             except KeyboardInterrupt:
                 if halt.reason == INTERRUPT:
                     raise
                 halt.stop(INTERRUPT)
-    finally:
-        if not running.done.is_set():
-            halt.stop(INTERRUPT)
+    except BaseException:  # the thread is left behind, but not without a word
+        halt.stop(INTERRUPT)
+        raise
     if halt.reason == INTERRUPT and not keeps:
         raise KeyboardInterrupt
     return running.result()
@@ -162,7 +170,10 @@ def _wait(done: threading.Event, halt: Halt, patience: float) -> None:
 
 def unless_halted(work: Callable[[], T], halt: Halt) -> T | None:
     """The result of work that looks at no flag, such as a solver's; None as soon as `halt` says so."""
+    if halt.now():
+        return None
     running: _Running[Any] = _Running(work, halt)
+    running.start()
     while not running.done.wait(_AWAKE):
         if halt.now():
             return None
