@@ -94,8 +94,6 @@ class _Interrupts:
         raise KeyboardInterrupt
 
     def end(self) -> NoReturn:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
         say(self.told())
         raise typer.Exit(INTERRUPTED)
 

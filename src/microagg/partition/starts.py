@@ -19,6 +19,7 @@ IntArray = npt.NDArray[np.int64]
 MDAV, SPLIT, MEDIAN_SPLITS = "mdav", "split", "median splits"
 
 _MDAV_UP_TO = 20_000  # records; above, MDAV is the start only where it costs little
+_NEVER_CUT_UP_TO = 5_000  # records; of these, MDAV takes a fraction of a second, and no limit cuts it
 _WORTH_MDAV = 40.0  # microseconds per record: about what the shortest search costs
 _SHARE_OF_LIMIT = 0.9  # MDAV must be done by then, as far as its pace tells
 _PACE_FROM = 0.2  # seconds after which the pace is believed
@@ -60,16 +61,17 @@ class _Patience:
 
     def __init__(self, n_records: int, *, judged: bool, halt: Halt) -> None:
         self.judged = judged and n_records > _MDAV_UP_TO
+        self.cut_by_limit = n_records > _NEVER_CUT_UP_TO
         self.halt = halt
         self.begun: tuple[float, float] | None = None
 
     def __call__(self, share: float, cost: float, scans: bool) -> bool:
         if self.halt.now():
-            return True
+            return self.cut_by_limit or self.halt.reason == INTERRUPT
         if self.judged and np.isfinite(cost):
             self.judged = False
             return cost > _WORTH_MDAV
-        if self.halt.deadline is None or self.halt.time_limit is None:
+        if self.halt.deadline is None or self.halt.time_limit is None or not self.cut_by_limit:
             return False
         done, now = 1.0 - (1.0 - share) ** 2 if scans else share, time.monotonic()
         if self.begun is None:  # what came before, building and compiling, says nothing about the pace
