@@ -26,8 +26,20 @@ if "MICROAGG_DATA" not in os.environ and _BESIDE.is_dir():
     os.environ["MICROAGG_DATA"] = str(_BESIDE)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--repeat", type=int, default=1, help="How many times to run each test marked chance.")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kernel: also run with the just-in-time compiler off")
+    config.addinivalue_line("markers", "chance: draws from the system's randomness; see --repeat")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    repeats = metafunc.config.getoption("--repeat")
+    if repeats > 1 and metafunc.definition.get_closest_marker("chance"):
+        metafunc.fixturenames.append("repetition")
+        metafunc.parametrize("repetition", range(repeats))
 
 
 @pytest.fixture

@@ -256,7 +256,7 @@ def test_a_seed_gives_the_same_cells_and_others_come_from_the_system(effort):
     assert len({fitted.labels_.tobytes() for fitted in unseeded}) > 1
 
 
-def test_many_records_start_from_a_split_and_their_near_records_from_several():
+def test_many_records_have_near_records_from_several_splits_and_lose_less_than_by_mdav_or_a_split():
     X = normal(25_000, 2)
     fitted = NearOptimal(k=10, effort="fast", random_state=0).fit(X)
     sizes = np.bincount(fitted.labels_)
@@ -265,6 +265,8 @@ def test_many_records_start_from_a_split_and_their_near_records_from_several():
     start = split_cells(X, 10, Halt())
     assert np.bincount(start).min() >= 10
     assert fitted.sse_ < 0.95 * sse(X, start)
+    assert fitted.sse_ < 0.95 * MDAV(k=10).fit(X).sse_
+    assert fitted.start_ == "mdav"
 
 
 @pytest.mark.parametrize("k", [60, 400])
@@ -324,11 +326,12 @@ def test_an_interrupt_and_a_time_limit_return_the_best_so_far():
     start = MDAV(k=3).fit(X).sse_
     with shown_by(interrupting):
         interrupted = NearOptimal(k=3, effort="best", random_state=0).fit(X)
-    limited = NearOptimal(k=3, effort="best", random_state=0, time_limit=0.5).fit(X)
+    limited = NearOptimal(k=3, effort="best", random_state=0, time_limit=0.2).fit(X)
     for fitted, reason in ((interrupted, "interrupt"), (limited, "time limit")):
         assert fitted.stopped_by_ == reason
         assert np.bincount(fitted.labels_).min() >= 3
-        assert fitted.sse_ < start
+        assert fitted.sse_ <= start
+        assert fitted.searched_ < 1.0
 
 
 def test_progress_tells_the_loss_so_far():
