@@ -27,7 +27,7 @@ class NearOptimal(Partitioner):
     Starts from MDAV and searches: pools of neighbouring cells are taken together, their records moved and swapped
     between the cells as long as that lowers the SSE; then pools are disturbed by chance and mended again, and changes
     for the worse are accepted ever more rarely (annealing). At the same k, 10 to 55 % less is lost than by MDAV on the
-    field's benchmark files, and never more. Choose MDAV where its simplicity counts: no chance, nothing to explain.
+    field's benchmark files, and never more than by the start (see `start_`). Choose MDAV where its simplicity counts: no chance, nothing to explain.
 
     Parameters
     ----------
@@ -39,11 +39,13 @@ class NearOptimal(Partitioner):
         partition together from their cells.
     start : {"auto", "mdav", "split"}, default "auto"
         The partition to begin with: MDAV, or MDAV in each block of a median split, which costs n log n only. ``"auto"``
-        takes MDAV for up to 20,000 records.
+        takes MDAV for up to 20,000 records, and above where its first cells say that it costs less than a short search:
+        for a million records of five attributes, not of thirty.
     random_state : int >= 0 or None, default None
         Seed of the search. None draws one from the system's source of randomness.
     time_limit : float > 0 or None, default None
-        Seconds after which the search stops with the best partition found. The result then depends on the machine.
+        Seconds after which the search stops, within about a second, with the best partition found. The result then
+        depends on the machine. MDAV is given up for a quicker start where it would outlast the limit.
     certificate : bool, default False
         Whether to prove, after the search, how little can be lost at all. Takes up to `time_limit` seconds more, or two
         minutes without one: enough for k = 3 up to some thousand records and k = 5 up to one thousand.
@@ -53,9 +55,15 @@ class NearOptimal(Partitioner):
     labels_ : ndarray of shape (n_records,)
     n_cells_ : int
     sse_ : float
-    stopped_by_ : {"budget", "time limit", "interrupt"}
+    start_ : {"mdav", "split", "median splits"}
+        What the search began with. With "mdav" it never loses more than MDAV. "median splits": the time limit ended
+        before all records had a cell; the others were halved along their widest attribute.
+    stopped_by_ : {"budget", "time limit", "interrupt", "solver limit"}
         What ended the search. An interrupt (Ctrl-C) ends the search, not the program: the best partition found so far
-        is the result.
+        is the result; before there is a start, or pressed twice, it is raised. "solver limit": the last step of
+        ``"best"`` took more than a minute, so that another machine may find other cells with the same seed.
+    searched_ : float
+        Share of the steps that were taken, 0 to 1.
     certificate_ : Certificate or None
         What was proved, with a sentence (``str(certificate_)``); None if it was not asked for.
     lower_bound_ : float or None
