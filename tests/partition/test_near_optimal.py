@@ -251,7 +251,9 @@ def test_a_seed_gives_the_same_cells_and_others_come_from_the_system(effort):
     once = NearOptimal(k=3, effort=effort, random_state=11).fit(X).labels_
     np.testing.assert_array_equal(NearOptimal(k=3, effort=effort, random_state=11).fit(X).labels_, once)
     np.testing.assert_array_equal(refine(MDAV(k=3).fit(X).labels_, X, 3, effort=effort, random_state=11), once)
-    unseeded = [NearOptimal(k=3, effort="fast").fit(X) for _ in range(4)]
+    # Of 60 records four searches may all find the best there is; of 1,000, two that agree are not to be expected.
+    many = normal(1_000, 4)
+    unseeded = [NearOptimal(k=3, effort="fast").fit(many) for _ in range(3)]
     assert all(np.bincount(fitted.labels_).min() >= 3 for fitted in unseeded)
     assert len({fitted.labels_.tobytes() for fitted in unseeded}) > 1
 

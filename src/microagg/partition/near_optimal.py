@@ -27,7 +27,8 @@ class NearOptimal(Partitioner):
     Starts from MDAV and searches: pools of neighbouring cells are taken together, their records moved and swapped
     between the cells as long as that lowers the SSE; then pools are disturbed by chance and mended again, and changes
     for the worse are accepted ever more rarely (annealing). At the same k, 10 to 55 % less is lost than by MDAV on the
-    field's benchmark files, and never more than by the start (see `start_`). Choose MDAV where its simplicity counts: no chance, nothing to explain.
+    field's benchmark files, and never more than by the start (see `start_`). Choose MDAV where its simplicity counts:
+    no chance, nothing to explain.
 
     Parameters
     ----------
