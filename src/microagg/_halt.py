@@ -39,6 +39,8 @@ class Halt:
         0 as long as the work may go on; for kernels, which cannot ask the clock.
     reason : {"budget", "time limit", "interrupt"}
         What ended the work; "budget" as long as nothing cut it.
+    patience : float
+        Seconds that interrupted work has to notice; work that has a result to hand over may raise it.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
@@ -46,6 +48,7 @@ class Halt:
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self.flag: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self.reason = BUDGET
+        self.patience = _PATIENCE
         self._later: list[Halt] = []
 
     def now(self) -> bool:
@@ -119,7 +122,7 @@ class _Running(Generic[T]):
         return self._result
 
 
-def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = False, patience: float = _PATIENCE) -> T:
+def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = False) -> T:
     """Run work so that limits and interrupts act within a second.
 
     Parameters
@@ -130,8 +133,7 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
         By default without a time limit. Without one, work within attended work is stopped with it.
     keeps : bool
         Whether interrupted work has a result all the same. Otherwise, at a second interrupt, or where the work does not
-        notice within `patience` seconds, ``KeyboardInterrupt`` is raised.
-    patience : float
+        notice within the patience of `halt`, ``KeyboardInterrupt`` is raised.
     """
     if halt is None and _current.get() is not None:
         return work()
@@ -143,7 +145,7 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
         while True:
             try:
                 running.start()
-                _wait(running.done, halt, patience)
+                _wait(running.done, halt)
                 break
             except KeyboardInterrupt:
                 if halt.reason == INTERRUPT:
@@ -157,14 +159,14 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
     return running.result()
 
 
-def _wait(done: threading.Event, halt: Halt, patience: float) -> None:
+def _wait(done: threading.Event, halt: Halt) -> None:
     """Wait for the end of work, looking at the clock; raises if the work does not heed an interrupt."""
     waited = 0.0
     while not done.wait(_AWAKE):
         halt.now()
         if halt.reason == INTERRUPT:
             waited += _AWAKE
-            if waited > patience:
+            if waited > halt.patience:
                 raise KeyboardInterrupt
 
 

@@ -121,7 +121,7 @@ CAMPAIGN = Campaign(
     name="termination",
     promise="every partitioner ends on every table, with cells of at least k, and a search never loses more than MDAV",
     case=case,
-    quick=54,
+    quick=42,
     long=3000,
     seconds=300.0,
 )

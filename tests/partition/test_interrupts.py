@@ -94,7 +94,8 @@ def test_work_that_keeps_its_best_returns_it_and_an_interrupt_reaches_what_comes
         return "best so far"
 
     interrupt_soon(started)
-    assert attended(searches, halt, keeps=True, patience=LONG) == "best so far"
+    halt.patience = LONG
+    assert attended(searches, halt, keeps=True) == "best so far"
     assert halt.reason == "interrupt"
     assert halt.then(None).now()
 

@@ -113,7 +113,7 @@ class NearOptimal(Partitioner):
 
     def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         halt = Halt(self.time_limit)
-        labels = attended(lambda: self._cells(X), halt, keeps=True, patience=PATIENCE)
+        labels = attended(lambda: self._cells(X), halt, keeps=True)
         if halt.reason == INTERRUPT:  # perhaps after the search
             self.stopped_by_ = INTERRUPT
         return labels
@@ -121,6 +121,7 @@ class NearOptimal(Partitioner):
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         k, halt = int(self.k), current_halt()
         start, self.start_ = start_of_search(X, k, self.start, halt)
+        halt.patience = PATIENCE  # from here on there is something to hand over
         refined = improved(X, start, k, EFFORTS[self.effort], self.random_state, halt)
         self.stopped_by_, self.searched_ = refined.stopped_by, refined.share
         self.certificate_: Certificate | None = None

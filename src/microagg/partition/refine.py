@@ -78,9 +78,8 @@ def refine(
     X = check_array(X, dtype=np.float64, order="C")
     start = checked_labels(labels, len(X), k)
     halt = Halt(time_limit)
-    found = attended(
-        lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True, patience=PATIENCE
-    )
+    halt.patience = PATIENCE
+    found = attended(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
     return cells_in_order(found.labels)
 
 
