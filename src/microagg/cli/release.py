@@ -38,7 +38,7 @@ def release(
     from microagg.releases.input import TEXT_FORMATS, read_input
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
-    from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
+    from microagg.releases.public_types import numbers_without_resolution
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
@@ -76,7 +76,7 @@ def release(
         )
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
-    if method_named(chosen.method).is_private and source_format not in TYPED_BY_SCHEMA:
+    if method_named(chosen.method).is_private:
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from microagg.releases.catalogue import method_named
-from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.tables.read import format_of, read_table
 
@@ -25,7 +23,7 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
 
     Codes and names stay text, so that leading zeros survive. With `as_text` (the output is a text file too) columns
     that are published as they are stay text wherever a typed value would be written differently: 0.50, TRUE, 08001.
-    For a differentially private method the recipe decides the types of protected columns, not the values found.
+    What types the reader guessed does not matter to a differentially private method: it publishes others.
     """
     import pyarrow as pa
 
@@ -36,8 +34,6 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
     missing = recipe.input.missing_values
     text = [name for name, attribute in recipe.attributes.items() if is_text(attribute)]
     table = read_table(path, text_columns=text, missing=missing)
-    if method_named(recipe.method).is_private and format_of(path) not in TYPED_BY_SCHEMA:
-        table = with_public_types(table, recipe)
     if not as_text or format_of(path) not in TEXT_FORMATS:
         return table
     untouched = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
 from microagg.releases.private import protect, told_budget
 from microagg.releases.protected import Block, Protected
+from microagg.releases.public_types import with_public_columns
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
@@ -34,6 +36,7 @@ from microagg.releases.verify import recount, require_k, require_public
 from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
+from microagg.tables._index import index_with_data
 from microagg.tables.frames import Frame, columns_phrase
 
 if TYPE_CHECKING:
@@ -66,7 +69,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     Returns
     -------
     Release
-        ``release.table`` is of the same library as `table`, with its dtypes and column order.
+        ``release.table`` is of the same library as `table`, with its dtypes and column order; protected columns of a
+        differentially private release have the types that the recipe decides, as dtypes may follow from values.
 
     Raises
     ------
@@ -86,7 +90,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
-    frame = Frame.wrap(table)
+    frame, dropped = Frame.wrap(table), _say_index_is_dropped(table)
     recipe.schema.check_columns(frame.names)
     method = method_named(recipe.method)
     if method.labels != "values" and frame.n_records < recipe.k:
@@ -106,7 +110,10 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     if protected.table is not None:
         released = Frame.of(protected.table, frame.library)
     else:
-        released = prepared.frame.with_arrays(protected.arrays)
+        if method.is_private:
+            released = with_public_columns(prepared.frame, protected.arrays, recipe)
+        else:
+            released = prepared.frame.with_arrays(protected.arrays)
         released = released.select([name for name in frame.names if name in recipe.schema.published])
         if recipe.output.order is RowOrder.SHUFFLED and origins is not None:
             order = _shuffled(released.n_records, seed)
@@ -125,7 +132,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         guarantees=guarantees,
         recounts=recounts,
         n_records=released.n_records,
-        remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks, *seeded_noise])),
+        remarks=tuple(dict.fromkeys([*dropped, *prepared.remarks, *protected.remarks, *seeded_noise])),
         seeded=seed is not None,
         budget=None if protected.budget is None else told_budget(protected.budget, recipe),
     )
@@ -149,6 +156,20 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         original=frame,
         origins=origins,
     )
+
+
+def _say_index_is_dropped(table: Any) -> tuple[str, ...]:
+    """A remark if a pandas index looks like data; aloud if it has several levels, which are columns to many."""
+    index = index_with_data(table)
+    if index is None:
+        return ()
+    remark = (
+        f"the index of the dataframe ({index.said}) is no column and was dropped; "
+        "table.reset_index() makes it columns, to be declared in the recipe"
+    )
+    if index.n_levels > 1:
+        warnings.warn(remark, UserWarning, stacklevel=3)
+    return (remark,)
 
 
 def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protected:

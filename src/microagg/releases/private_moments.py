@@ -185,10 +185,11 @@ def _shares(budget: Budget, groups: Sequence[Sequence[str]], recipe: Recipe) -> 
     if len(groups) == 1:
         return [budget]
     names = [", ".join(group) for group in groups]
+    attributes = dict(zip(names, groups, strict=True))
     if weights is None:
-        return list(budget.divide(names).values())
-    by_group = {name: sum(weights[one] for one in group) for name, group in zip(names, groups, strict=True)}
-    return list(budget.divide(by_group).values())
+        return list(budget.divide(names, attributes=attributes).values())
+    by_group = {name: sum(weights[one] for one in group) for name, group in attributes.items()}
+    return list(budget.divide(by_group, attributes=attributes).values())
 
 
 def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:

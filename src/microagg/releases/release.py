@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.releases.catalogue import method_named
+from microagg.releases.ledger import require_spent
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.protected import Block
 from microagg.releases.receipt import Receipt
@@ -44,7 +45,8 @@ class Release:
     Attributes
     ----------
     table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        Of the library of the input, with its dtypes and column order.
+        Of the library of the input, with its dtypes and column order; in a differentially private release protected
+        columns have the types that the recipe decides.
     statement : Statement
     manifest : Manifest
     recipe : Recipe
@@ -115,6 +117,7 @@ class Release:
                 require_k(count, f"the written file {name!r}")
             private = method_named(self.recipe.method).private
             if private is not None:
+                require_spent(self.recipe, statement.budget)
                 written = read_as_written(partial / name)
                 require_public(private.findings(written, self.recipe), f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")

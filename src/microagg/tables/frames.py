@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
+from microagg.tables._native_dtypes import native_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -384,6 +385,14 @@ class Frame:
             position = table.column_names.index(name)
             table = table.set_column(position, table.schema.field(position).with_type(array.type), array)
         return Frame(table, self.library, self.dtypes)
+
+    def with_new_columns(self, arrays: Mapping[str, pa.Array], fields: Mapping[str, pa.Field]) -> Frame:
+        """Replace whole columns by others, whose dtypes are what the library makes of their Arrow types."""
+        table, dtypes = self.table, dict(self.dtypes)
+        for name, array in arrays.items():
+            table = table.set_column(table.column_names.index(name), fields[name], array)
+            dtypes[name] = native_dtype(array, self.dtypes[name], self.library)
+        return Frame(table, self.library, dtypes)
 
     def without_unused_categories(self) -> Frame:
         """Drop categories that no record has: a list of unused ones would still tell who was there."""

@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from microagg.errors import TableError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Meaning",
     "labels_of",
     "meaning_of_format",
+    "microseconds_from_numbers",
     "numbers_from_moments",
     "only_own_metadata",
     "read_labelled",
@@ -239,6 +242,14 @@ def typed_numbers(numbers: pa.Array, stored_format: str) -> pa.Array:
     if not pc.all(is_within_a_day, min_count=0).as_py():
         return numbers
     return microseconds.cast(pa.time64("us"))
+
+
+def microseconds_from_numbers(numbers: npt.NDArray[np.float64], stored_format: str) -> npt.NDArray[np.float64]:
+    """Turn the numbers of a file under a format for times into microseconds, also those that are no time of day."""
+    import numpy as np
+
+    clock = _CLOCKS[stored_format.partition(":")[0]]
+    return np.rint(np.clip(numbers, -1e300, 1e300) * float(1_000_000 // clock.units_per_second))
 
 
 def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.ChunkedArray:
