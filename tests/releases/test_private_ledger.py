@@ -58,13 +58,20 @@ class SpendsOnPaper(Toy):
         budget.spend("Laplace", on="everything", draws=6)
 
 
+class DrawsLessNoiseThanItTells(Toy):
+    @staticmethod
+    def spend(columns, noise, budget):
+        budget.spend("Laplace", on="x", draws=3)
+        noise.laplace(columns[0].grid.counts(columns[0].values), scale=1e-3, sensitivity=1, epsilon=1e3)
+
+
 class SpendsOnOne(Toy):
     @staticmethod
     def spend(columns, noise, budget):
         share = budget.divide([column.name for column in columns])["x"]
         epsilon = share.spend("Laplace", on="x", draws=3)
         column = columns[0]
-        noise.laplace(column.grid.counts(column.values), scale=1.0, sensitivity=1, epsilon=epsilon)
+        noise.laplace(column.grid.counts(column.values), scale=2.0, sensitivity=1, epsilon=epsilon)
 
 
 class AnotherBudget(Toy):
@@ -100,7 +107,8 @@ def use(monkeypatch):
     [
         (Toy, "nothing was spent of its budget"),
         (DividesOnly, "nothing was spent of its budget"),
-        (SpendsOnPaper, "tells of 6 draws of noise, and 0 were made"),
+        (SpendsOnPaper, "tells of other noise than was drawn"),
+        (DrawsLessNoiseThanItTells, "tells of other noise than was drawn"),
         (SpendsOnOne, "nothing was spent on 'y'"),
         (AnotherBudget, "spent another budget than the recipe's"),
         (LeavesOneOut, "protected 1 of 2 attributes"),

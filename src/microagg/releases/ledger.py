@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +22,18 @@ IntArray = npt.NDArray[np.int64]
 
 
 class CountedNoise:
-    """A source of noise that counts the draws made from it."""
+    """A source of noise that remembers what was drawn from it: how many draws at which epsilon."""
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
-        self.draws = 0
+        self.drawn: list[tuple[float, int]] = []
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
-        self.draws += len(counts)
+        self.drawn.append((float(epsilon), len(counts)))
         return self._noise.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
-        self.draws += len(scores)
+        self.drawn.append((float(epsilon), len(scores)))
         return self._noise.noisy_max(scores, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
     def uniforms(self, count: int) -> npt.NDArray[np.float64]:
@@ -71,8 +71,10 @@ def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
     return f"nothing was spent on {', '.join(map(repr, unpaid))}" if unpaid else ""
 
 
-def require_spent(recipe: Recipe, budget: Mapping[str, Any] | None, *, drawn: int | None = None) -> None:
-    """Refuse a release that was not paid for, or whose ledger tells of other draws than were made.
+def require_spent(
+    recipe: Recipe, budget: Mapping[str, Any] | None, *, drawn: Sequence[tuple[float, int]] | None = None
+) -> None:
+    """Refuse a release that was not paid for, or whose ledger tells of other noise than was drawn.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def require_spent(recipe: Recipe, budget: Mapping[str, Any] | None, *, drawn: in
     """
     fault = fault_of_ledger(budget, recipe)
     if not fault and drawn is not None and budget is not None:
-        told = sum(int(one["draws"]) for one in budget["expenses"])
-        fault = f"its ledger tells of {told} draws of noise, and {drawn} were made" if told != drawn else ""
+        told = sorted((float(one["epsilon"]), int(one["draws"])) for one in budget["expenses"])
+        fault = "" if told == sorted(drawn) else "its ledger tells of other noise than was drawn"
     if fault:
         raise GuaranteeError(f"{recipe.method} does not keep its promise: {fault}. Nothing was written")

@@ -98,7 +98,7 @@ def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
     protected: Protected = method_named(recipe.method).private.protect(columns, recipe, counted, budget)
     if protected.budget is not budget:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
-    require_spent(recipe, budget.as_dict(), drawn=counted.draws)
+    require_spent(recipe, budget.as_dict(), drawn=counted.drawn)
     if protected.table is None and set(protected.arrays) != set(names):
         raise GuaranteeError(
             f"{recipe.method} protected {len(protected.arrays)} of {len(names)} attributes. Nothing was written"

@@ -65,6 +65,8 @@ def check_public_values(table: pa.Table, recipe: Recipe, candidates: Sequence[st
 
 
 def _count_outside(chunked: Any, attribute: Attribute) -> int:
+    import pyarrow as pa
+
     if attribute.kind is Kind.NUMERIC:
         assert attribute.bounds is not None
         numbers, column = numbers_as_written(chunked, attribute)
@@ -73,6 +75,9 @@ def _count_outside(chunked: Any, attribute: Attribute) -> int:
         return int((~((numbers >= low - slack) & (numbers <= high + slack))).sum())
     nodes = attribute.taxonomy.nodes if attribute.taxonomy is not None else attribute.categories or ()
     public = {category_text(label) for label in nodes}
+    if pa.types.is_floating(chunked.type) or pa.types.is_integer(chunked.type):
+        # SPSS and Stata hold truth values as these numbers.
+        public |= {str(int(label)) for label in nodes if isinstance(label, bool)}
     return sum(category_text(label) not in public for label in chunked.unique().to_pylist())
 
 

@@ -137,7 +137,8 @@ class CrossMoment:
             if form_of(recipe) == MOMENTS:
                 if recipe.output.order is RowOrder.SHUFFLED:  # cells are numbered by their first record
                     moments = moments.of_cells(np.argsort(noise.uniforms(len(moments.sizes))))
-                tables.append(moments_table(moments, attributes, lows, scales, block=len(tables)))
+                units = np.array([column.steps_per_unit for column in own])
+                tables.append(moments_table(moments, attributes, lows / units, scales / units, block=len(tables)))
                 continue
             drawn = drawn_records(moments, labels, widths, noise.uniforms)
             arrays |= {

@@ -105,6 +105,13 @@ class PublicColumn:
         return np.clip(result, low, high)
 
     @property
+    def steps_per_unit(self) -> int:
+        """What 1 of what a person declares is on the scale of `values`: a second of times is a million steps."""
+        import pyarrow as pa
+
+        return MICROSECONDS if pa.types.is_temporal(self.type) and not pa.types.is_date(self.type) else 1
+
+    @property
     def _in_steps(self) -> bool:
         """Whether the public type counts whole steps: whole numbers, days or microseconds."""
         import pyarrow as pa
@@ -119,12 +126,9 @@ class PublicColumn:
 
     def _resolution(self) -> float | None:
         """The declared one on the scale of `values`, or the step of the public type."""
-        import pyarrow as pa
-
         if self.attribute.resolution is None:
             return 1.0 if self._in_steps else None
-        in_microseconds = pa.types.is_temporal(self.type) and not pa.types.is_date(self.type)
-        return self.attribute.resolution * (MICROSECONDS if in_microseconds else 1)
+        return self.attribute.resolution * self.steps_per_unit
 
 
 def put_on_public_scale(

@@ -15,7 +15,7 @@ from microagg.releases.public_values import holds_durations, holds_times
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column, Frame
-from microagg.tables.labels import Labels, labels_of, meaning_of_format, with_labels
+from microagg.tables.labels import Labels, labels_of, with_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,29 +109,20 @@ def with_public_columns(frame: Frame, arrays: Mapping[str, pa.Array], recipe: Re
 def public_field(field: pa.Field, attribute: Attribute, array: pa.Array) -> pa.Field:
     """The field of a published column: labels as the file declares them, and what the recipe says in place of the rest.
 
-    Display formats of numbers and text are left out, as programs choose their width and decimals by the values; so is
-    what stands for missing, as no published value is. The measure is the recipe's kind.
+    Display formats are left out, as programs choose them, with width and decimals, by the values; so is what stands for
+    missing, as no published value is. The measure is the recipe's kind.
     """
     import pyarrow as pa
 
     declared = labels_of(field)
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    is_moment = pa.types.is_temporal(kind)
-    fits = is_moment and meaning_of_format(declared.format) == _meaning_of_type(kind)
     assert attribute.kind is not None
     labels = Labels(
         label=declared.label,
-        value_labels=() if is_moment else _value_labels(declared, attribute, kind),
-        format=declared.format if fits else "",
+        value_labels=() if pa.types.is_temporal(kind) else _value_labels(declared, attribute, kind),
         measure=_MEASURES[attribute.kind] if declared.format else "",
     )
     return with_labels(pa.field(field.name, array.type), labels)
-
-
-def _meaning_of_type(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
-    return "time" if pa.types.is_time(kind) else "date" if pa.types.is_date(kind) else "datetime"
 
 
 def _value_labels(declared: Labels, attribute: Attribute, kind: pa.DataType) -> tuple[tuple[Any, str], ...]:
