@@ -25,6 +25,7 @@ def init(
     from microagg.releases.storage import refuse_existing, write_file_whole
     from microagg.schema.infer import draft_recipe, guess_schema
     from microagg.tables.codes import columns_with_leading_zeros
+    from microagg.tables.declared_missing import declared_missing_phrase
     from microagg.tables.frames import Frame
     from microagg.tables.read import read_table
 
@@ -36,6 +37,9 @@ def init(
         Recipe.loads(text)  # a draft that could not be used would be worse than none
     else:
         say("no column looks like a quasi-identifier: declare at least one before a release")
+    declared_missing = declared_missing_phrase(data)
+    if declared_missing:
+        say(f"Note: {declared_missing}")
     output.parent.mkdir(parents=True, exist_ok=True)
     write_file_whole(output, text)
     say(f"Wrote {output}: {len(guesses)} columns guessed, {text.count('DECIDE: ')} decisions marked DECIDE.")

@@ -42,6 +42,7 @@ def release(
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
+    from microagg.tables.declared_missing import declared_missing_phrase
     from microagg.tables.frames import columns_phrase
     from microagg.tables.labels import has_labels
     from microagg.tables.read import format_of
@@ -74,6 +75,9 @@ def release(
                 "statement": statement.as_dict(),
             }
         )
+    declared_missing = declared_missing_phrase(data)
+    if declared_missing:
+        say(f"Note: {declared_missing}")
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
     if method_named(chosen.method).is_private:

@@ -123,7 +123,7 @@ def joined(first: Frame, second: Frame, name: str) -> Column:
 
     columns = [first.column(name), second.column(name)]
     try:
-        values = [_plain(column.values) for column in columns]
+        values = _alike([_plain(column.values) for column in columns])
         wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
         both = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -136,6 +136,20 @@ def _plain(values: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     return values.cast(pa.string()) if pa.types.is_large_string(values.type) else values
+
+
+def _alike(values: list[pa.Array]) -> list[pa.Array]:
+    """Moments of different types as one, and what is text in one of the tables as text."""
+    import pyarrow as pa
+
+    kinds = [value.type for value in values]
+    if kinds[0] == kinds[1]:
+        return values
+    if all(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds):
+        return [value.cast(pa.timestamp("us"), safe=False) for value in values]
+    if any(pa.types.is_string(kind) for kind in kinds):
+        return [value.cast(pa.string()) for value in values]
+    return values
 
 
 def codes_of(table: Frame, name: str) -> IntArray:

@@ -106,7 +106,8 @@ def read_table(
     cells and errors such as ``#DIV/0!`` are missing; empty rows at the end are not records.
 
     *SPSS, Stata, SAS*: an empty text and a value that the file declares as missing (a missing range, ``.a``
-    to ``.z``) are missing. SPSS and SAS have no integers: a column becomes int64 if its format shows no
+    to ``.z``) are missing; `microagg.tables.declared_missing` counts the latter.
+    SPSS and SAS have no integers: a column becomes int64 if its format shows no
     decimals (``F8.0``) and all its values are whole. Columns with a date format become dates, timestamps or
     times. A transport file (``.xpt``) does not say how many records it has: one that was cut between two
     records may look whole. SAS value labels lie in a catalogue file, which is not read. The tests read SPSS,
