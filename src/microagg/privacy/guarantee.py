@@ -303,8 +303,8 @@ def differential_privacy(
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",
-            "the number of records is public, and so are columns, their types and labels, and declared bounds and "
-            "categories: none of these was read off the records",
+            "the number of records is public, and so are columns, their labels, and declared bounds, categories and "
+            "resolutions, from which types follow: none of these was read off the records",
             "no record could be outside the public domain: a table with missing values, undeclared categories, or "
             "values outside the bounds that the recipe does not clamp is refused, and the refusal is not published",
             "the salt of the input's fingerprint stays with the data holder, in the receipt; without it SHA-256 hides "

@@ -120,7 +120,7 @@ def public_field(field: pa.Field, attribute: Attribute, array: pa.Array) -> pa.F
     labels = Labels(
         label=declared.label,
         value_labels=() if pa.types.is_temporal(kind) else _value_labels(declared, attribute, kind),
-        measure=_MEASURES[attribute.kind] if declared.format else "",
+        measure=_MEASURES[attribute.kind],
     )
     return with_labels(pa.field(field.name, array.type), labels)
 

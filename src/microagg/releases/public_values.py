@@ -44,7 +44,10 @@ def holds_times(column: Column, stored_format: str) -> bool:
         return True
     if column.is_number:
         return meaning_of_format(stored_format) == "time"
-    return column.is_text and any(_TIME.fullmatch(text.strip()) for text in _texts(column))
+    # One of another kind does not decide: a column that has both kinds is refused, whichever it is taken for.
+    return column.is_text and 2 * sum(_TIME.fullmatch(text.strip()) is not None for text in _texts(column)) > len(
+        column.values
+    )
 
 
 def holds_durations(column: Column) -> bool:

@@ -70,8 +70,8 @@ class Attribute(BaseModel):
     weight : float > 0, default 1
         How much the attribute counts in the squared distance between records.
     resolution : float > 0, optional
-        Published numbers are multiples of it (default: 1 for integers, none for floats); of dates in days, of times
-        in seconds.
+        Published numbers are multiples of it (default: 1 for integers, none for floats; of differentially private
+        methods none, as integers may be integers by chance); of dates in days, of times in seconds.
     categories : list, optional
         The allowed categories; of an ordinal attribute, in their order.
     taxonomy : path or ``{child: parent}``, optional
