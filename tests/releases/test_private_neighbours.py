@@ -148,6 +148,31 @@ def test_the_decimals_of_a_display_format_are_not_the_recipes_to_keep(tmp_path):
     assert whole["table.parquet"] == decimals["table.parquet"]
 
 
+def write_xlsx(path, values):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for value in ("x", *values):
+        book.active.append([value])
+    book.save(path)
+
+
+@every_output
+@pytest.mark.parametrize("replaced", [dt.timedelta(hours=24), dt.time(23, 59, 59, 999_999), dt.timedelta(minutes=3)])
+def test_a_time_of_day_on_its_bound_does_not_show_in_excel(tmp_path, output, replaced):
+    tables = [dt.time(1), dt.time(2), dt.time(3)], [dt.time(1), replaced, dt.time(3)]
+    recipe = laplace(x=numeric(bounds=[0, 86_400], resolution=1))
+    assert_alike(tmp_path, write_xlsx, tables, recipe, "xlsx", output)
+
+
+@every_output
+@pytest.mark.parametrize("replaced", ["24:00:00", "23:59:59.5", "23:59", "25:00:00"])
+def test_a_time_of_day_on_its_bound_does_not_show_in_text(tmp_path, output, replaced):
+    tables = ["01:00:00", "02:00:00", "03:00:00"], ["01:00:00", replaced, "03:00:00"]
+    recipe = laplace(x=numeric(bounds=[0, 86_400], resolution=1))
+    assert_alike(tmp_path, write_csv, tables, recipe, "csv", output)
+
+
 # --- dataframes: what a library guessed from values
 
 

@@ -115,7 +115,7 @@ def test_types_follow_from_the_declaration(values, declared, kind):
         (["1", "x"], numeric(bounds=[0, 10]), "declared numeric but holds text: 1 of 2 values are not numbers"),
         (["1", "nan"], numeric(bounds=[0, 10]), "1 of 2 values are not numbers"),
         (["2001-01-01", "x"], numeric(bounds=DAYS), "1 of 2 values are not dates"),
-        (["01:00", "3600"], numeric(bounds=[0, 86400]), "1 of 2 values are not times of day"),
+        (["01:00", "02:00", "3600"], numeric(bounds=[0, 86400]), "1 of 3 values are not times of day"),
         ([MIDNIGHT] * 2, numeric(bounds=[0, 10]), "its bounds must be dates"),
         ([1, 2], numeric(bounds=DAYS), "its bounds must be numbers"),
         ([True, False], numeric(bounds=[0, 1]), "declared numeric but holds bool values"),

@@ -30,7 +30,8 @@ MICROSECONDS = 10**6  # of a second
 _DAY = 86_400 * MICROSECONDS
 _EPOCH = dt.datetime(1970, 1, 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?")
+# In a sheet of times, Excel's 24:00 is the midnight of its first day.
+_TIME = re.compile(r"(1900-01-01T)?(\d{1,5}):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?")
 
 
 def holds_times(column: Column, stored_format: str) -> bool:
@@ -177,8 +178,8 @@ def _time_of(text: str) -> float | None:
     parts = _TIME.fullmatch(text)
     if parts is None:
         return None
-    hours, minutes, seconds, fraction = parts.groups()
-    whole = 3600 * int(hours) + 60 * int(minutes) + int(seconds or 0)
+    next_day, hours, minutes, seconds, fraction = parts.groups()
+    whole = 86_400 * bool(next_day) + 3600 * int(hours) + 60 * int(minutes) + int(seconds or 0)
     return float(whole * MICROSECONDS + int((fraction or ".0")[1:7].ljust(6, "0")))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,4 +85,13 @@ def _cell_as_text(cell: Any) -> str:
         return str(cell).lower()
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
+    if isinstance(cell, timedelta):
+        return _duration_as_text(cell)
     return cell.isoformat() if isinstance(cell, datetime | time) else str(cell)
+
+
+def _duration_as_text(cell: timedelta) -> str:
+    """Hours, minutes and seconds, as Excel shows it and as the time of day that it may be: 24:00:00, not 1 day."""
+    seconds, micros = divmod(abs(cell) // timedelta(microseconds=1), 10**6)
+    sign, fraction = "-" if cell < timedelta(0) else "", f".{micros:06}" if micros else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
