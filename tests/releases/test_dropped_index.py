@@ -42,6 +42,13 @@ def test_an_index_with_a_name_or_values_is_dropped_with_a_remark(index, said):
     assert "ann" not in remark
 
 
+def test_a_private_release_says_nothing_that_follows_from_values_of_the_index():
+    recipe = Recipe(method="dp_laplace", privacy={"epsilon": 1.0}, attributes={"x": numeric(bounds=[0, 10])})
+    for index, n_remarks in ((["ann", "bob"], 0), (pd.Index([2, 1], name="who"), 1)):
+        made = microagg.release(pd.DataFrame({"x": [1.0, 2.0]}, index=index), recipe)
+        assert len(made.statement.remarks) == n_remarks
+
+
 @pytest.mark.parametrize("index", [None, [7, 3, 5, 1], [0, 0, 0, 0]])
 def test_places_of_records_are_dropped_without_a_word(index):
     assert released(index).statement.remarks == ()

@@ -27,6 +27,7 @@ def released_from_file(folder, write, values, recipe: Recipe, extension: str, ou
     write(folder / f"data.{extension}", values)
     recipe.save(folder / "recipe.toml")
     arguments = ["release", f"data.{extension}", "-r", "recipe.toml", "-o", "out", "--format", output, "--json"]
+    arguments += ["--report" if output == "csv" else "--no-report"]
     with constant_answers(), pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         result = CliRunner().invoke(app, arguments)

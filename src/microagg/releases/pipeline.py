@@ -90,9 +90,10 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
-    frame, dropped = Frame.wrap(table), _say_index_is_dropped(table)
+    frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     method = method_named(recipe.method)
+    dropped = _say_index_is_dropped(table, private=method.is_private)
     if method.labels != "values" and frame.n_records < recipe.k:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
@@ -158,10 +159,10 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     )
 
 
-def _say_index_is_dropped(table: Any) -> tuple[str, ...]:
+def _say_index_is_dropped(table: Any, *, private: bool) -> tuple[str, ...]:
     """A remark if a pandas index looks like data; aloud if it has several levels, which are columns to many."""
     index = index_with_data(table)
-    if index is None:
+    if index is None or (private and not index.is_named):  # what an index looks like follows from its values
         return ()
     remark = (
         f"the index of the dataframe ({index.said}) is no column and was dropped; "

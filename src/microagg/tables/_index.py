@@ -8,10 +8,14 @@ __all__ = ["IndexWithData", "index_with_data"]
 
 
 class IndexWithData(NamedTuple):
-    """An index that is more than the places of records: its names in words, and its levels."""
+    """An index that is more than the places of records: its names in words, and its levels.
+
+    It is named if a person gave it a name or several levels; any other is told by its values.
+    """
 
     said: str
     n_levels: int
+    is_named: bool
 
 
 def index_with_data(native: Any) -> IndexWithData | None:
@@ -20,7 +24,8 @@ def index_with_data(native: Any) -> IndexWithData | None:
         return None
     index = native.index
     names = [None if name is None else str(name) for name in index.names]
-    if index.nlevels == 1 and names == [None] and index.dtype.kind in "iu":
+    is_named = index.nlevels > 1 or names != [None]
+    if not is_named and index.dtype.kind in "iu":
         return None
     said = ", ".join("a level without a name" if name is None else repr(name) for name in names)
-    return IndexWithData(said if index.nlevels > 1 or names != [None] else "without a name", index.nlevels)
+    return IndexWithData(said if is_named else "without a name", index.nlevels, is_named)
