@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.campaign import Campaign
-from campaigns.nasty_tables import DECLARED, FILES, FRAMES, NASTIES, Nasty, NoSuchTableError, records_of
 from constant_answers import constant_answers, published
 from microagg.errors import MicroaggError
 from microagg.tables.write import WRITABLE
+from nasty_tables import DECLARED, FILES, FRAMES, NASTIES, Nasty, NoSuchTableError, records_of
 
 INPUTS = (*FILES, *FRAMES)
 BAD_INPUT = 2  # exit code of a refusal
