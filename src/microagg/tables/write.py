@@ -60,7 +60,8 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     after 120 bytes; Stata: of integers only). Labels of values that are not of the column's type are left
     out, and so are missing ranges. Truth values become 0 and 1 with the labels "false" and "true", categories
     text, decimals doubles, NaN missing. An empty text cannot be told from a missing one, and SPSS ignores
-    blanks at the end of a text. Both store timestamps as doubles, which is exact to the millisecond.
+    blanks at the end of a text. Both store timestamps as doubles, which is exact to the millisecond. When the
+    file was written is not in it.
     """
     path = Path(path)
     file_format = format_of(path)
