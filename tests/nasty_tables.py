@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 N_RECORDS = 15
+HUGE = 10**25  # within the bounds of "amount", and beyond 64 bits
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "miner": "field", "office": "work", "field": "work"}
 _DAYS = [dt.date(2000, 1, 1), dt.date(2020, 12, 31)]
 _MOMENTS = [dt.datetime(2000, 1, 1), dt.datetime(2020, 12, 31)]
@@ -87,11 +88,11 @@ NASTIES: tuple[Nasty, ...] = (
     *_each("whole", *_NO_NUMBERS, "01:00:00", dt.date(2001, 2, 3), impossible=True),
     *_each("count", 3.5, 0, 100, -0.0, 5e-324, 2.5, 99.999999, 7.0),
     *_each("count", -1, 1e19, None, "text", impossible=True),
-    *_each("amount", 0.1, 1e29, 2**62, 2**63 - 1, -(2**63), 1e-320, -0.0, 123_456_789.123456789, 1e30, -1e30),
+    *_each("amount", 0.1, 1e29, 2**62, 2**63 - 1, -(2**63), 1e-320, -0.0, 123_456_789.123456789, 1e30, -1e30, HUGE),
     *_each("amount", 1.1e30, 1.7e308, math.inf, None, "text", impossible=True),
     *_each("share", 1, 0, 0.333, 5e-324, 0.05000000000000001, 1.0),
     *_each("share", 1.0000000000000002, -5e-324, None, True, impossible=True),
-    *_each("day", dt.date(2000, 1, 1), dt.date(2020, 12, 31), dt.date(2004, 2, 29)),
+    *_each("day", dt.date(2000, 1, 1), dt.date(2020, 12, 31), dt.date(2004, 2, 29), dt.datetime(2001, 2, 3)),
     *_each("day", dt.date(1500, 1, 1), dt.date(9999, 12, 31), dt.date(1, 1, 1), impossible=True),
     *_each("day", dt.datetime(2001, 2, 3, 12), "2001-02-30", "yesterday", None, 5, "", impossible=True),
     *_each("moment", dt.datetime(2000, 1, 1), dt.datetime(2001, 2, 3, 4, 5, 6), dt.datetime(2001, 2, 3, 4, 5, 6, 7)),
