@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import Aligned, Key, explains_errors, print_json, say, shows_progress
 
 __all__ = ["evaluate"]
 
 
 @explains_errors
+@takes_input_flags
 def evaluate(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[
@@ -40,15 +42,17 @@ def evaluate(
     model: Annotated[str, typer.Option(help="gradient_boosting or logistic_regression.")] = "gradient_boosting",
     details: Annotated[bool, typer.Option("--details", help="Show each attribute's share too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Measure utility and risk of one or more released tables against the original."""
     from microagg.errors import InputError
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_input, read_released
     from microagg.releases.recipe import Recipe
 
-    chosen = Recipe.load(recipe)
+    chosen = flags.applied(Recipe.load(recipe))
     if target is not None and splits is None and test is None and holdout is None:
         raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
     if target is None and (test is not None or splits is not None):
@@ -67,7 +71,8 @@ def evaluate(
         options |= {"target": target, "test": None if test is None else read_input(test, chosen)}
     with shows_progress():
         found = {
-            name: judge(before, read_input(path, chosen), chosen, **options) for name, path in _named(released).items()
+            name: judge(before, read_released(path, chosen), chosen, **options)
+            for name, path in _named(released).items()
         }
         if target is not None and splits is not None:
             ((name, one),) = found.items()

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["release"]
 
 
 @explains_errors
+@takes_input_flags
 def release(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (see 'microagg init').")],
@@ -32,6 +34,8 @@ def release(
     ] = True,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.catalogue import method_named
@@ -55,7 +59,9 @@ def release(
         "missing.policy": missing,
         "output.order": order,
     }
-    chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
+    chosen = flags.applied(Recipe.load(recipe)).changed(
+        {key: value for key, value in overrides.items() if value is not None}
+    )
     source_format = format_of(data)
     target_format = file_format or (source_format if source_format in WRITABLE else "csv")
     with shows_progress():

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import Aligned, Key, explains_errors, say, shows_progress
 
 __all__ = ["report"]
 
 
 @explains_errors
+@takes_input_flags
 def report(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
@@ -27,20 +29,22 @@ def report(
     aligned: Aligned = None,
     key: Key = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_input, read_released
     from microagg.releases.recipe import Recipe
     from microagg.releases.reports import report_on_tables
 
-    chosen = Recipe.load(recipe)
+    chosen = flags.applied(Recipe.load(recipe))
     with shows_progress():
         report_on_tables(
             read_input(original, chosen),
             released,
             chosen,
             output,
-            read=lambda path: read_input(path, chosen),
+            read=lambda path: read_released(path, chosen),
             internal=internal,
             full=full,
             aligned=aligned,

@@ -19,6 +19,7 @@ from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.missing_codes import frame_without_codes
 
 __all__ = ["DEFINITIONS", "evaluate"]
 
@@ -91,6 +92,7 @@ def evaluate(
     >>> round(found["D_Y"].value, 3), round(found["distance_linkage"].value, 2)
     (0.286, 0.5)
     """
+    codes = getattr(getattr(schema, "input", None), "missing", {})
     schema = getattr(schema, "schema", schema)
     if not isinstance(schema, Schema):
         raise ParameterError("schema must be a microagg.Schema or a Recipe")
@@ -103,11 +105,11 @@ def evaluate(
     if target is not None:
         names = {one.name for one in chosen}
         chosen += [one for one in fitting(schema, target) if one.name not in names]
-    before, after = Frame.wrap(original), Frame.wrap(released)
-    apart = None if holdout is None else Frame.wrap(holdout)
+    before, after = (frame_without_codes(Frame.wrap(table), codes) for table in (original, released))
+    apart = None if holdout is None else frame_without_codes(Frame.wrap(holdout), codes)
     _check_columns(before, after, apart, schema)
     rows, not_aligned = align(before, after, schema, aligned, key)
-    tests = apart if test is None else Frame.wrap(test)
+    tests = apart if test is None else frame_without_codes(Frame.wrap(test), codes)
     context = Context(
         before,
         after,

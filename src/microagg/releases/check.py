@@ -18,6 +18,7 @@ from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, 
 from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
+from microagg.tables.dialect import Dialect
 from microagg.tables.frames import columns_phrase
 
 if TYPE_CHECKING:
@@ -69,12 +70,29 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     Of sampled records only the columns can be checked, and of a differentially private table that it holds nothing but
     public values, which the findings say.
     """
-    table = read_as_written(Path(path))
+    table = _read_any(Path(path), recipe)
     if method_named(recipe.method).is_private:
         return [_check_columns(table, recipe), *check_private_table(table, recipe)]
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return [_check_columns(table, recipe), _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
     return [_check_columns(table, recipe), _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
+
+
+def _read_any(path: Path, recipe: Recipe) -> pa.Table:
+    """A file of whatever tool: plain, or, if it does not have the recipe's columns so, as the recipe's input is."""
+    layout = recipe.input.layout
+    try:
+        plain = read_as_written(path, Dialect())
+    except TableError:
+        if layout == Dialect():
+            raise
+        return read_as_written(path, layout)
+    if layout == Dialect() or all(name in plain.column_names for name in recipe.schema.quasi_identifiers):
+        return plain
+    try:
+        return read_as_written(path, layout)
+    except TableError:
+        return plain
 
 
 def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
@@ -138,7 +156,10 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
     if undeclared:
-        return Finding("columns", False, f"not declared in the recipe: {columns_phrase(undeclared)}")
+        told = (
+            columns_phrase(undeclared) if recipe.schema.may_quote(table.column_names) else f"{len(undeclared)} columns"
+        )
+        return Finding("columns", False, f"not declared in the recipe: {told}")
     if table.schema.metadata:
         keys = ", ".join(sorted(repr(key.decode(errors="replace")) for key in table.schema.metadata))
         return Finding("columns", False, f"the file carries metadata of another program, under {keys}")

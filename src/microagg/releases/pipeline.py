@@ -35,6 +35,8 @@ from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.joined import refuse_joined_rows
+from microagg.tables.missing_codes import frame_without_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +95,9 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError("seed must be a whole number of at least 0, or left out")
+    refuse_joined_rows(frame.table, recipe.input.separator)
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
+    frame = frame_without_codes(frame, recipe.input.missing)
 
     prepared = as_they_are(frame) if method.is_private else prepare(frame, recipe)
     if method.is_private:

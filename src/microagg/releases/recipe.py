@@ -28,6 +28,7 @@ from microagg.errors import RecipeError, did_you_mean
 from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
+from microagg.releases.input_choice import InputChoice
 from microagg.releases.method_rules import check_method
 from microagg.releases.privacy_choice import PrivacyChoice
 from microagg.releases.sweep_choice import SweepChoice
@@ -36,9 +37,8 @@ from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
 from microagg.space.blocks import BlockForm
 from microagg.space.standardize import Standardize
-from microagg.tables.read import DEFAULT_MISSING
 
-__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder"]
+__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder", "explained"]
 
 
 class MissingPolicy(StrEnum):
@@ -198,12 +198,6 @@ class BlocksChoice(_Table):
         return self
 
 
-class InputChoice(_Table):
-    """``[input]``: how a text file is read."""
-
-    missing_values: tuple[str, ...] = DEFAULT_MISSING
-
-
 class OutputChoice(_Table):
     """``[output]``: the order of records."""
 
@@ -269,7 +263,7 @@ class Recipe(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise RecipeError(_explain(error)) from None
+            raise RecipeError(explained(error)) from None
 
     @field_validator("attributes", mode="before")
     @classmethod
@@ -309,6 +303,11 @@ class Recipe(BaseModel):
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
+        for key, names in self.input.columns_named.items():
+            unknown = [name for name in names if name not in self.attributes]
+            if unknown:
+                hint = did_you_mean(unknown[0], self.attributes)
+                raise ValueError(f"input.{key} names {unknown[0]!r}, which is not declared.{hint}")
         if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
             raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
         return self
@@ -416,13 +415,14 @@ def _with_change(content: Any, path: list[str], value: Any) -> Any:
     return {**table, path[0]: _with_change(table.get(path[0]), path[1:], value)}
 
 
-def _explain(error: ValidationError) -> str:
-    return "\n".join(_explain_one(dict(problem)) for problem in error.errors(include_url=False))
+def explained(error: ValidationError, *table: str) -> str:
+    """What is wrong with a recipe, or with the table of it that is named."""
+    return "\n".join(_explain_one(dict(problem), table) for problem in error.errors(include_url=False))
 
 
-def _explain_one(problem: dict[str, Any]) -> str:
+def _explain_one(problem: dict[str, Any], table: tuple[str, ...]) -> str:
     """One sentence: the key, what is allowed, what came, and near misses."""
-    location = [str(part) for part in problem["loc"]]
+    location = [*table, *(str(part) for part in problem["loc"])]
     key = ".".join(location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(location[:-1])

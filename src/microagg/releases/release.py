@@ -21,8 +21,9 @@ from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_besid
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing
 from microagg.releases.verify import Recount, recount, require_k, require_public
+from microagg.tables.dialect import STANDARD, Dialect
 from microagg.tables.frames import Frame
-from microagg.tables.read import read_table
+from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 
 if TYPE_CHECKING:
@@ -184,21 +185,25 @@ class Release:
         return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in counted)
 
 
-def read_as_written(path: Path) -> pa.Table:
-    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
-    if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
-        names = read_table(path).column_names
-        if len(names) > 1:
-            return read_table(path, text_columns=names, missing=("",))
-        # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
-        blank = _count_blank_lines(path)
-        if blank:
-            raise TableError(
-                f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
-                "nothing: write NA for missing"
-            )
-        return read_table(path, text_columns=names, missing=("NA",))
-    return read_table(path)
+def read_as_written(path: Path, dialect: Dialect | None = None) -> pa.Table:
+    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else.
+
+    Without a dialect the file is plain, as microagg writes it.
+    """
+    if format_of(path) not in DELIMITERS:
+        return read_table(path, dialect=dialect or STANDARD)
+    dialect = dialect or Dialect(separator=DELIMITERS[format_of(path)])
+    names = read_table(path, dialect=dialect).column_names
+    if len(names) > 1:
+        return read_table(path, text_columns=names, missing=("",), dialect=dialect)
+    # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
+    blank = _count_blank_lines(path)
+    if blank:
+        raise TableError(
+            f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
+            "nothing: write NA for missing"
+        )
+    return read_table(path, text_columns=names, missing=("NA",), dialect=dialect)
 
 
 def _count_blank_lines(path: Path) -> int:

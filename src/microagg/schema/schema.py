@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from microagg.errors import TableError, did_you_mean
 from microagg.schema.attribute import Attribute, Role
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "toml_key"]
+
+_MOST_TOLD = 12
+_MOST_COMPARED = 1000
 
 
 @dataclass(frozen=True)
@@ -37,21 +40,47 @@ class Schema:
         return self.of_role(Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table with a column that is not declared, or without one that is."""
-        problems = []
+        """Refuse a table with a column that is not declared, or without one that is.
+
+        Names of the table are told only if it shares names with the recipe: those of a file without a header are values
+        of its first record.
+        """
+        there = set(names)
         undeclared = [name for name in names if name not in self.attributes]
-        unknown = [name for name in self.attributes if name not in set(names)]
-        for name in undeclared:
-            problems.append(
-                f"column {name!r} is not declared. Add to the recipe:\n"
-                f"    [attributes.{toml_key(name)}]\n"
-                f'    role = "..."   # one of: {", ".join(Role)}'
-            )
-        for name in unknown:
-            hint = did_you_mean(name, undeclared or names)
+        absent = [name for name in self.attributes if name not in there]
+        if not undeclared and not absent:
+            return
+        if not self.may_quote(names):
+            raise TableError(self._strangers(len(names), len(undeclared), absent))
+        problems = [
+            f"column {name!r} is not declared. Add to the recipe:\n"
+            f"    [attributes.{toml_key(name)}]\n"
+            f'    role = "..."   # one of: {", ".join(Role)}'
+            for name in undeclared[:_MOST_TOLD]
+        ]
+        for name in absent[:_MOST_TOLD]:
+            hint = did_you_mean(name, undeclared[:_MOST_COMPARED] or names[:_MOST_COMPARED])
             problems.append(f"the recipe declares {name!r}, but the table has no such column.{hint}")
-        if problems:
-            raise TableError("\n".join(problems))
+        for left, what in ((undeclared, "are not declared"), (absent, "are declared, but not in the table")):
+            if len(left) > _MOST_TOLD:
+                problems.append(f"{len(left) - _MOST_TOLD} more columns {what}")
+        raise TableError("\n".join(problems))
+
+    def may_quote(self, names: Sequence[str]) -> bool:
+        """True if a table shares at least half of its names, or of the declared ones, with the recipe."""
+        shared = sum(name in self.attributes for name in names)
+        return shared > 0 and 2 * shared >= min(len(names), len(self.attributes))
+
+    def _strangers(self, n_columns: int, n_undeclared: int, absent: Sequence[str]) -> str:
+        named = ", ".join(repr(name) for name in absent[:_MOST_TOLD]) + (" ..." if len(absent) > _MOST_TOLD else "")
+        return (
+            f"{n_undeclared} of {n_columns} columns of the table are not declared, and it lacks {len(absent)} of "
+            f"{len(self.attributes)} that the recipe declares: {named}. The table's own names are not told: they may be "
+            "values of a record. If the file has no header, or another separator than it should, add to the recipe:"
+            "\n"
+            '    [input]\n    header = false\n    columns = ["...", ...]   # in the order of the file\n'
+            "or separator = ..., skip_rows = ...; 'microagg init' finds out which"
+        )
 
 
 def toml_key(name: str) -> str:

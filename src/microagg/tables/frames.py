@@ -7,6 +7,7 @@ came from and gives the same back. A pandas index plays no part: records are kno
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -416,9 +417,11 @@ def _check_names(names: list[Any]) -> None:
     odd = sum(not isinstance(name, str) for name in names)
     if odd:
         raise TableError(f"column names must be text: {odd} of {len(names)} are not")
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise TableError(f"{columns_phrase(twice)}: the table has more than one column of that name")
+    counts = Counter(names)
+    if len(counts) < len(names):  # without the names: those of a file without a header are a record
+        alike = [str(place) for place, name in enumerate(names, start=1) if counts[name] > 1]
+        more = f" and {len(alike) - 12} more" if len(alike) > 12 else ""
+        raise TableError(f"the table has more than one column of the same name: columns {', '.join(alike[:12])}{more}")
 
 
 def _empty(chunked: pa.ChunkedArray) -> pa.Array:
@@ -461,6 +464,10 @@ def _pandas_series(array: pa.Array, dtype: Any) -> Any:
         return pd.Series(dtype.__from_arrow__(pa.chunked_array([array])), dtype=dtype)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb" and not array.null_count:
         return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":  # missing now, which the dtype has no place for
+        nullable = {"i": "Int", "u": "UInt"}.get(dtype.kind)
+        name = "boolean" if nullable is None else f"{nullable}{8 * dtype.itemsize}"
+        return pd.Series(pd.array(array.to_pylist(), dtype=name))
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
     if dtype == np.dtype(object):

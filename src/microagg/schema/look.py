@@ -1,0 +1,150 @@
+"""Look at a file before a recipe is drafted: how it is written, and what its columns would be mistaken for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
+from microagg.schema.written_forms import numbers_in
+from microagg.tables.dialect import Dialect
+from microagg.tables.frames import Column, Frame, columns_phrase
+from microagg.tables.read import DELIMITERS, format_of, read_table
+from microagg.tables.sniff import Decision, sniffed_dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Looked", "look_at"]
+
+_MOST_TEXTS = 5000
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A file as it was read, and why so.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+    dialect : Dialect
+        As given, completed by what the file looks like.
+    decisions : tuple of Decision
+        What was completed.
+    notices : mapping of str to Notice
+        What each column's values look like, where there is something to say.
+    """
+
+    table: pa.Table
+    dialect: Dialect
+    decisions: tuple[Decision, ...]
+    notices: Mapping[str, Notice]
+
+
+def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
+    """Read a file for a draft.
+
+    Parameters
+    ----------
+    path : Path
+    given : Dialect
+    fixed : collection of str
+        The keys of `given` that were chosen; they are not doubted.
+    """
+    dialect, decisions = sniffed_dialect(path, given, fixed)
+    table = read_table(path, dialect=dialect)
+    frame = Frame.wrap(table)
+    is_text_file = format_of(path) in DELIMITERS
+    notices = {name: _notice(frame.column(name)) for name in frame.names}
+    notices = {name: notice for name, notice in notices.items() if notice.question or notice.is_numbers}
+    if is_text_file or format_of(path) == "xlsx":
+        says_point = is_text_file and _some_have_points(path, frame, dialect)
+        dialect, more = _numbers_and_dates(dialect, fixed, notices, says_point)
+        decisions += more
+    codes = {name: notice.missing for name, notice in notices.items() if notice.missing and name not in dialect.missing}
+    dialect = replace(dialect, missing={**dialect.missing, **codes})
+    if decisions or codes:
+        readable = [name for name, notice in notices.items() if notice.is_numbers]
+        table = read_table(path, dialect=dialect, number_columns=[name for name in readable if name in codes])
+    return Looked(table, dialect, tuple(decisions), notices)
+
+
+def _notice(column: Column) -> Notice:
+    import pyarrow.compute as pc
+
+    if column.is_text:
+        found = pc.value_counts(column.values.drop_null())
+        return notice_of_text(found.field("values").to_pylist(), found.field("counts").to_pylist())
+    if column.is_number and column.ordered_categories is None:
+        return notice_of_numbers(pc.drop_null(column.values).cast("float64", safe=False).to_numpy(zero_copy_only=False))
+    return Notice()
+
+
+def _some_have_points(path: Path, frame: Frame, dialect: Dialect) -> bool:
+    """True if a column has numbers whose points stand before decimals, and cannot divide thousands."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    doubles = [field.name for field in frame.table.schema if pa.types.is_float64(field.type)]
+    if not doubles or dialect.decimal != ".":
+        return False
+    written = read_table(path, dialect=dialect, text_columns=doubles)
+    for name in doubles:
+        texts = pc.unique(written[name].drop_null()).slice(0, _MOST_TEXTS).to_pylist()
+        if numbers_in(texts).decimal == ".":
+            return True
+    return False
+
+
+def _numbers_and_dates(
+    dialect: Dialect, fixed: Collection[str], notices: Mapping[str, Notice], says_point: bool
+) -> tuple[Dialect, list[Decision]]:
+    """How numbers and dates are written, from what the columns say together."""
+    written = {name: notice.numbers for name, notice in notices.items() if notice.numbers is not None}
+    found: list[Decision] = []
+    commas = [name for name, one in written.items() if one.decimal == "," and not one.doubtful]
+    says_point = says_point or any(one.decimal == "." for one in written.values())
+    if commas and says_point and "decimal" not in fixed:
+        said = f"{columns_phrase(commas, limit=3)} with decimal commas, others with points: no setting reads both"
+        found.append(Decision("decimal", None, said, asks=True))
+    elif commas:
+        found.append(Decision("decimal", ",", f"{columns_phrase(commas, limit=3)} with decimal commas"))
+    decimal = "," if commas and not says_point else dialect.decimal
+    if "decimal" in fixed:
+        decimal = dialect.decimal
+    marks = Counter(one.thousands for one in written.values() if one.thousands not in (None, decimal))
+    if marks:
+        mark = marks.most_common(1)[0][0]
+        having = [name for name, one in written.items() if one.thousands == mark]
+        found.append(Decision("thousands", mark, f"{columns_phrase(having, limit=3)} with thousands set apart"))
+    for form in ("parentheses", "trailing"):
+        having = [name for name, one in written.items() if one.negatives == form]
+        if having:
+            said = f"{columns_phrase(having, limit=3)} with {'(5)' if form == 'parentheses' else '5-'} for -5"
+            found.append(Decision("negatives", form, said))
+    units = {name: next(iter(one.units)) for name, one in written.items() if len(one.units) == 1 and one.units != {""}}
+    if units:
+        said = f"{columns_phrase(list(units), limit=3)} with this beside the number, which is left out"
+        found.append(Decision("units", tuple(dict.fromkeys(units.values())), said))
+    found += _dates(notices)
+    taken = [one for one in found if one.key not in fixed]
+    unique = {one.key: one for one in reversed(taken)}
+    changes: dict[str, Any] = {one.key: one.value for one in unique.values() if one.value is not None}
+    if isinstance(changes.get("date_format"), dict):
+        changes["date_formats"] = changes.pop("date_format")
+    return replace(dialect, **changes), [one for one in taken if unique[one.key] is one]
+
+
+def _dates(notices: Mapping[str, Notice]) -> list[Decision]:
+    """One format for all where it is the only one; a format for each column if they differ, or some are in doubt."""
+    formats = {name: notice.date_formats[0] for name, notice in notices.items() if len(notice.date_formats) == 1}
+    doubtful = [name for name, notice in notices.items() if len(notice.date_formats) > 1]
+    found = []
+    if formats:
+        alike = len(set(formats.values())) == 1 and not doubtful
+        value: Any = next(iter(formats.values())) if alike else formats
+        found.append(Decision("date_format", value, f"all values of {columns_phrase(list(formats), limit=3)} fit"))
+    return found
