@@ -31,7 +31,7 @@ def init(
     from microagg.schema.input_section import input_lines
     from microagg.schema.look import look_at
     from microagg.tables.codes import columns_with_leading_zeros
-    from microagg.tables.frames import Frame
+    from microagg.tables.frames import Frame, columns_phrase
 
     refuse_existing(output, overwrite)
     looked = look_at(data, flags.dialect_for_draft(), set(flags.given))
@@ -49,8 +49,8 @@ def init(
     for one in looked.decisions:
         chosen = "undecided" if one.value is None else repr(one.value)
         say(f"[input] {one.key}: {chosen} ({one.reason})")
-    for name, missing in looked.dialect.missing.items():
-        say(f"[input] missing.{name}: {', '.join(map(repr, missing))}")
+    if looked.dialect.missing:
+        say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")
     say(f"Read {frame.n_records} records of {len(guesses)} columns.")
     say(f"Wrote {output}: {len(guesses)} columns guessed, {decisions_in(text)} decisions marked DECIDE.")
     say(f"Read and edit it, then: microagg release {data} -r {output} -o release/")

@@ -88,7 +88,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
-    frame = Frame.wrap(table)
+    frame = Frame.wrap(table, recipe.schema.check_columns)
     recipe.schema.check_columns(frame.names)
     method = method_named(recipe.method)
     if method.labels != "values" and frame.n_records < recipe.k:

@@ -75,7 +75,7 @@ class Schema:
         named = ", ".join(repr(name) for name in absent[:_MOST_TOLD]) + (" ..." if len(absent) > _MOST_TOLD else "")
         return (
             f"{n_undeclared} of {n_columns} columns of the table are not declared, and it lacks {len(absent)} of "
-            f"{len(self.attributes)} that the recipe declares: {named}. The table's own names are not told: they may be "
+            f"{len(self.attributes)} that the recipe declares: {named}. Its own names are not told: they may be "
             "values of a record. If the file has no header, or another separator than it should, add to the recipe:"
             "\n"
             '    [input]\n    header = false\n    columns = ["...", ...]   # in the order of the file\n'

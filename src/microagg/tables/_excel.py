@@ -107,7 +107,7 @@ def _chosen(book: Any, sheet: str | int | None, path: Path) -> Any:
         titles = [one.title for one in filled]
         raise TableError(
             f"{path.name} has {len(filled)} sheets with values: {listed([repr(title) for title in titles])}. Add the "
-            f"one to read to the recipe:\n    [input]\n    sheet = {json.dumps(titles[0], ensure_ascii=False)}"
+            f"one to read to the recipe (or pass --sheet):\n    [input]\n    sheet = {json.dumps(titles[0], ensure_ascii=False)}"
         )
     return (filled or sheets)[0]
 

@@ -175,18 +175,23 @@ def _may_be_header(row: list[str], width: int) -> bool:
 
 
 def fields_like_values(first: list[str], body: list[list[str]]) -> int:
-    """How many fields of a first row look like values: numbers, dates, or words that stand in the rows below too."""
-    found = 0
+    """How many fields of a first row look like values: numbers, dates, or words that stand in the rows below too.
+
+    A word above numbers speaks for a header; then a few names that stand below as well do not count.
+    """
+    found = names_above_numbers = 0
     for position, field in enumerate(first):
         field = field.strip()
         below = [row[position].strip() for row in body if position < len(row)]
+        numbers = sum(bool(_NUMBERLIKE.match(one)) for one in below) > len(below) / 2
         if not field:
             continue
         if _NUMBERLIKE.match(field):
-            found += not below or sum(bool(_NUMBERLIKE.match(one)) for one in below) > len(below) / 2
+            found += numbers or not below
         else:
             found += field in below
-    return found
+            names_above_numbers += numbers and len(field) > 1 and field[0].isalpha()
+    return 0 if names_above_numbers and 3 * found <= len(first) else found
 
 
 def name_holds_separator(sample: str, names: list[str], separator: str, skip_rows: int) -> str | None:

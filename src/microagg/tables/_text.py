@@ -187,7 +187,7 @@ class TextFile:
         what = "its only column holds" if len(names) == 1 else "a column's name and values hold"
         raise TableError(
             f"{self.path.name}: {what} {separator_name(other)}, as if whole rows were one field. Add "
-            f"to the recipe:\n    [input]\n    separator = {quoted(other)}\n"
+            f"to the recipe (or pass as a flag):\n    [input]\n    separator = {quoted(other)}\n"
             f"or, if the columns are right as they are: separator = {quoted(self.delimiter)}"
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -303,8 +303,11 @@ class Frame:
     dtypes: Mapping[str, Any]
 
     @classmethod
-    def wrap(cls, native: Any) -> Frame:
-        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through)."""
+    def wrap(cls, native: Any, check_names: Callable[[Sequence[str]], None] | None = None) -> Frame:
+        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through).
+
+        `check_names` may refuse the names of the columns before any of them is told in a message.
+        """
         if isinstance(native, Frame):
             return native
         import narwhals as nw
@@ -317,7 +320,10 @@ class Frame:
             raise TableError(
                 f"expected a pandas, polars or pyarrow table, got {type(native).__module__}.{type(native).__name__}"
             )
-        _check_names(list(native.columns if library != "pyarrow" else native.column_names))
+        names = list(native.columns if library != "pyarrow" else native.column_names)
+        _check_names(names)
+        if check_names is not None:
+            check_names(names)
         frame = nw.from_native(native, eager_only=True)
         columns, fields, dtypes = [], [], {}
         for name in frame.columns:

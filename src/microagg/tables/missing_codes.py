@@ -25,20 +25,21 @@ def table_without_codes(table: pa.Table, codes: Mapping[str, Sequence[Any]]) -> 
     """
     import pyarrow as pa
 
-    for name, listed in codes.items():
-        if name not in table.column_names:
-            continue
-        position = table.column_names.index(name)
-        column = table.column(position)
-        chunks = [codes_made_missing(chunk, listed) for chunk in column.chunks]
-        table = table.set_column(position, table.schema.field(position), pa.chunked_array(chunks, column.type))
-    return table
+    listed = {name: codes[name] for name in table.column_names if name in codes}
+    if not listed:
+        return table
+    columns = [
+        pa.chunked_array([codes_made_missing(chunk, listed[name]) for chunk in column.chunks], column.type)
+        if name in listed
+        else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def frame_without_codes(frame: Frame, codes: Mapping[str, Sequence[Any]]) -> Frame:
     """The frame with each column's codes missing."""
-    arrays = {name: codes_made_missing(frame.column(name).array, codes[name]) for name in codes if name in frame.names}
-    return frame.with_arrays(arrays)
+    return Frame(table_without_codes(frame.table, codes), frame.library, frame.dtypes)
 
 
 def codes_made_missing(array: pa.Array, codes: Sequence[Any]) -> pa.Array:

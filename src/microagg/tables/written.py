@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from microagg.tables.dialect import Dialect
@@ -17,25 +17,31 @@ __all__ = ["as_dates", "as_numbers", "number_pattern", "retyped"]
 _BLANKS = " \u00a0\u202f\u2009"
 
 
-def retyped(table: pa.Table, dialect: Dialect, text_columns: Any, number_columns: Any) -> pa.Table:
+def retyped(
+    table: pa.Table, dialect: Dialect, text_columns: Iterable[str], number_columns: Iterable[str]
+) -> pa.Table:
     """Read text columns as dates or numbers where the dialect says how and every value can be read so.
 
     A column of `text_columns` stays text. One of `number_columns` is tried as a number whatever the dialect says.
     """
-    for position, field in enumerate(table.schema):
+    import pyarrow as pa
+
+    left_alone, numbers = set(text_columns), set(number_columns)
+    fields, columns = list(table.schema), list(table.columns)
+    for position, field in enumerate(fields):
         name = field.name
-        if not _is_text(field.type) or name in text_columns:
+        if not _is_text(field.type) or name in left_alone:
             continue
-        column = table.column(position)
+        column = columns[position]
         new = None
         pattern = dialect.date_formats.get(name, dialect.date_format)
         if pattern is not None:
             new = as_dates(column, pattern)
-        if new is None and (dialect.reads_numbers_its_own_way or name in number_columns or name in dialect.missing):
+        if new is None and (dialect.reads_numbers_its_own_way or name in numbers or name in dialect.missing):
             new = as_numbers(column, dialect)
         if new is not None:
-            table = table.set_column(position, field.with_type(new.type), new)
-    return table
+            fields[position], columns[position] = field.with_type(new.type), new
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _is_text(kind: pa.DataType) -> bool:
