@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from microagg.errors import TableError
 from microagg.releases.catalogue import method_named
+from microagg.releases.private import own_columns_of
 from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
@@ -35,7 +36,9 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
     plainly are published plainly. For a differentially private method the recipe decides the types of protected
     columns, not the values found.
     """
-    return _read(path, recipe, recipe.input.dialect, as_text=as_text)
+    table = _read(path, recipe, recipe.input.dialect, as_text=as_text)
+    recipe.schema.check_header(table.column_names)
+    return table
 
 
 def read_released(path: Path, recipe: Recipe) -> pa.Table:
@@ -44,6 +47,13 @@ def read_released(path: Path, recipe: Recipe) -> pa.Table:
     Tables that microagg wrote are plain, whatever the input was. Those of other tools may be written as the input is:
     a file that does not have the recipe's columns if it is read plainly is read as the recipe says.
     """
+    table = _read_released(path, recipe)
+    if own_columns_of(recipe) is None:
+        recipe.schema.check_header(table.column_names)
+    return table
+
+
+def _read_released(path: Path, recipe: Recipe) -> pa.Table:
     standard = _as_microagg_writes(path, recipe)
     if (path.parent / "manifest.json").is_file() and path.name.startswith("table."):
         return _read(path, recipe, standard)
@@ -112,7 +122,7 @@ def _read(
     numbers = [name for name, attribute in recipe.attributes.items() if _is_numeric(attribute)]
     numbers = [] if private and typed else numbers  # whether all are whole must not show
     table = read_table(path, text_columns=text, number_columns=numbers, dialect=dialect)
-    if format_of(path) in (*TEXT_FORMATS, "xlsx") and not may_stay_text:
+    if not may_stay_text and not (private and typed):
         _refuse_numbers_as_text(table, recipe, dialect)
     if private and not typed:
         table = with_public_types(table, recipe)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
-from microagg.schema.written_forms import numbers_in
+from microagg.schema.written_forms import Numbers, numbers_in
 from microagg.tables.dialect import Dialect
 from microagg.tables.frames import Column, Frame, columns_phrase
 from microagg.tables.read import DELIMITERS, format_of, read_table
@@ -55,21 +55,40 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
         The keys of `given` that were chosen; they are not doubted.
     """
     dialect, decisions = sniffed_dialect(path, given, fixed)
+    is_text_file = format_of(path) in DELIMITERS
     table = read_table(path, dialect=dialect)
     frame = Frame.wrap(table)
-    is_text_file = format_of(path) in DELIMITERS
     notices = {name: _notice(frame.column(name)) for name in frame.names}
+    if not is_text_file:
+        notices = {name: _of_typed(notice, format_of(path)) for name, notice in notices.items()}
+    doubles = _forms_of_doubles(path, frame, dialect) if is_text_file else {}
+    if dialect.separator == ";":  # where decimal commas are usual, 1.234 may be a thousand
+        notices |= {
+            name: _doubtful(one) for name, one in doubles.items() if one.doubtful and not notices[name].question
+        }
     notices = {name: notice for name, notice in notices.items() if notice.question or notice.is_numbers}
-    if is_text_file or format_of(path) == "xlsx":
-        says_point = is_text_file and _some_have_points(path, frame, dialect)
-        dialect, more = _numbers_and_dates(dialect, fixed, notices, says_point)
-        decisions += more
+    dialect, more = _numbers_and_dates(dialect, fixed, notices, doubles)
     codes = {name: notice.missing for name, notice in notices.items() if notice.missing and name not in dialect.missing}
     dialect = replace(dialect, missing={**dialect.missing, **codes})
-    if decisions or codes:
+    if decisions or more or codes:
         readable = [name for name, notice in notices.items() if notice.is_numbers]
         table = read_table(path, dialect=dialect, number_columns=[name for name in readable if name in codes])
-    return Looked(table, dialect, tuple(decisions), notices)
+    for field in table.schema:
+        column = frame.column(field.name)
+        if column.is_number and Column(field.name, table[field.name].chunk(0)).is_text:
+            notices[field.name] = Notice("its numbers are not written as those of other columns: how?", True)
+    return Looked(table, dialect, (*decisions, *more), notices)
+
+
+def _of_typed(notice: Notice, file_format: str) -> Notice:
+    """In a file that has types, whole numbers are no dates, and text of digits is text by choice."""
+    if file_format != "xlsx" and notice.numbers is not None and notice.numbers.is_plain:
+        return replace(notice, is_numbers=False)
+    return replace(notice, date_formats=()) if notice.date_formats and not notice.is_numbers else notice
+
+
+def _doubtful(numbers: Numbers) -> Notice:
+    return Notice("do its points stand before three decimals, as it is read, or divide thousands?", numbers=numbers)
 
 
 def _notice(column: Column) -> Notice:
@@ -83,30 +102,28 @@ def _notice(column: Column) -> Notice:
     return Notice()
 
 
-def _some_have_points(path: Path, frame: Frame, dialect: Dialect) -> bool:
-    """True if a column has numbers whose points stand before decimals, and cannot divide thousands."""
+def _forms_of_doubles(path: Path, frame: Frame, dialect: Dialect) -> dict[str, Numbers]:
+    """How numbers are written that were read as decimals with points."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     doubles = [field.name for field in frame.table.schema if pa.types.is_float64(field.type)]
     if not doubles or dialect.decimal != ".":
-        return False
+        return {}
     written = read_table(path, dialect=dialect, text_columns=doubles)
-    for name in doubles:
-        texts = pc.unique(written[name].drop_null()).slice(0, _MOST_TEXTS).to_pylist()
-        if numbers_in(texts).decimal == ".":
-            return True
-    return False
+    return {
+        name: numbers_in(pc.unique(written[name].drop_null()).slice(0, _MOST_TEXTS).to_pylist()) for name in doubles
+    }
 
 
 def _numbers_and_dates(
-    dialect: Dialect, fixed: Collection[str], notices: Mapping[str, Notice], says_point: bool
+    dialect: Dialect, fixed: Collection[str], notices: Mapping[str, Notice], doubles: Mapping[str, Numbers]
 ) -> tuple[Dialect, list[Decision]]:
     """How numbers and dates are written, from what the columns say together."""
-    written = {name: notice.numbers for name, notice in notices.items() if notice.numbers is not None}
+    written = {name: one.numbers for name, one in notices.items() if one.numbers is not None and name not in doubles}
     found: list[Decision] = []
     commas = [name for name, one in written.items() if one.decimal == "," and not one.doubtful]
-    says_point = says_point or any(one.decimal == "." for one in written.values())
+    says_point = any(one.decimal == "." for one in (*written.values(), *doubles.values()))
     if commas and says_point and "decimal" not in fixed:
         said = f"{columns_phrase(commas, limit=3)} with decimal commas, others with points: no setting reads both"
         found.append(Decision("decimal", None, said, asks=True))
@@ -115,6 +132,8 @@ def _numbers_and_dates(
     decimal = "," if commas and not says_point else dialect.decimal
     if "decimal" in fixed:
         decimal = dialect.decimal
+    if decimal == ",":
+        written |= {name: one for name, one in doubles.items() if one.doubtful}
     marks = Counter(one.thousands for one in written.values() if one.thousands not in (None, decimal))
     if marks:
         mark = marks.most_common(1)[0][0]
@@ -144,7 +163,7 @@ def _dates(notices: Mapping[str, Notice]) -> list[Decision]:
     doubtful = [name for name, notice in notices.items() if len(notice.date_formats) > 1]
     found = []
     if formats:
-        alike = len(set(formats.values())) == 1 and not doubtful
+        alike = len(set(formats.values())) == 1 and not doubtful and "%Y%m%d" not in formats.values()
         value: Any = next(iter(formats.values())) if alike else formats
         found.append(Decision("date_format", value, f"all values of {columns_phrase(list(formats), limit=3)} fit"))
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from microagg.schema.schema import toml_key
 from microagg.schema.written_forms import Numbers, date_formats_of, is_missing_word, numbers_in
 from microagg.tables.dialect import Dialect
-from microagg.tables.written import number_pattern
+from microagg.tables.written import as_numbers, number_pattern
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,7 @@ __all__ = ["Notice", "how_to_read", "notice_of_numbers", "notice_of_text", "toml
 _MOSTLY = 0.8
 _PARTLY = 0.3
 _MOST_TEXTS = 20_000
+_CODE = re.compile(r"^0\d+$|^\d{16,}$")  # digits that a number would lose
 _NINES = tuple(int("9" * n) for n in range(1, 10))
 _SENTINELS = frozenset(
     (*_NINES, *(-nines for nines in _NINES), -1, -7, -8, -77, -88, -97, -98, -777, -888, 77, 88, 97, 98, 777, 888)
@@ -68,16 +69,30 @@ def notice_of_text(texts: Sequence[str], counts: Sequence[int]) -> Notice:
         return _of_dates(formats, words, total)
     rest = rest[:_MOST_TEXTS]
     total = sum(count for _, count in rest)
+    if any(_CODE.match(text.strip()) for text, _ in rest):
+        return Notice(question=_about_words(words, counts, texts) if words else "", maybe_missing=_codes(words))
     numbers = numbers_in(text for text, _ in rest)
     known = set(numbers.texts)
     share = sum(count for text, count in rest if text in known) / total
     others = len(rest) - len(known)
+    if not others and len(numbers.units) == 1 and not _readable(numbers):
+        share = 0.0  # as in 192.168.0.1: digits and points that are no number
     if share < _MOSTLY:
         said = _about_words(words, counts, texts) if words else ""
         if share >= _PARTLY:
             said = f"{share:.0%} of its values are numbers and the others are not: is it one attribute?"
         return Notice(question=said, maybe_missing=_codes(words))
     return _of_numbers(numbers, words, others, total)
+
+
+def _readable(numbers: Numbers) -> bool:
+    """True if there is a dialect by which all the texts are numbers."""
+    import pyarrow as pa
+
+    decimal = numbers.decimal or ("," if numbers.thousands == "." else ".")
+    units = tuple(unit for unit in numbers.units if unit)
+    dialect = Dialect(decimal=decimal, thousands=numbers.thousands, negatives=numbers.negatives, units=units)
+    return as_numbers(pa.chunked_array([pa.array(numbers.texts, pa.string())]), dialect) is not None
 
 
 def _codes(words: Sequence[str]) -> tuple[str, ...]:
@@ -105,8 +120,6 @@ def _of_numbers(numbers: Numbers, words: Sequence[str], others: int, total: int)
         said.append("with a percent sign (20% is read as 20)")
     elif numbers.units != {""}:
         said.append("with a unit or currency")
-    if len(numbers.units) > 1:
-        said.append("which not all have, or not the same: bring them to one scale first")
     if numbers.doubtful:
         mark = "commas" if numbers.thousands == "," else "points"
         said.append(f"with {mark} that divide thousands, or stand before three decimals")
@@ -115,22 +128,30 @@ def _of_numbers(numbers: Numbers, words: Sequence[str], others: int, total: int)
     if numbers.decimal == "," and not numbers.doubtful:
         said.append("with decimal commas")
     if numbers.negatives != "sign":
-        said.append(
-            f"with negative numbers in {numbers.negatives}" if numbers.negatives[0] == "p" else "with 5- for -5"
-        )
+        said.append("with (5) for -5" if numbers.negatives == "parentheses" else "with 5- for -5")
     if words:
-        said.append(f"among which {', '.join(map(repr, _codes(words))) or 'blanks'} stands for missing")
-    if others:
-        said.append(f"but {others} different values are none: name those that mean missing, or declare nominal")
-    question = f"its values are numbers as text, {', '.join(said)}: is that right?" if said else ""
+        named = ", ".join(map(repr, _codes(words))) or "blanks"
+        said.append(f"among which {named} stand{'s' if len(words) == 1 else ''} for missing")
+    question = f"its values are numbers as text, {', '.join(said)}: is that right?"
     if not said:
         question = "its values are numbers stored as text: are they amounts (numeric) or codes (nominal)?"
+    if others:
+        question = (
+            f"most of its values are numbers, but {others} different ones are not: name those that stand for missing, "
+            "or declare it nominal"
+        )
+    if len(numbers.units) > 1:
+        question = (
+            f"its {total} values are numbers with different units, or some without: bring them to one scale first"
+        )
     return Notice(question, True, numbers, (), _codes(words))
 
 
 def notice_of_numbers(values: Any) -> Notice:
     """Look at the numbers of a column for values like -999 that stand apart from the rest."""
     distinct, counts = np.unique(np.asarray(values)[np.isfinite(values)], return_counts=True)
+    if _are_dates(distinct):
+        return Notice("its numbers look like dates written as %Y%m%d: is that right?", date_formats=("%Y%m%d",))
     suspects = [place for place, value in enumerate(distinct) if float(value) in _SENTINELS]
     if not suspects:
         return Notice()
@@ -153,6 +174,13 @@ def notice_of_numbers(values: Any) -> Notice:
     return Notice(f"does {named} ({n} records), apart from all other values, stand for missing?", maybe_missing=codes)
 
 
+def _are_dates(distinct: Any) -> bool:
+    """True if several whole numbers are all dates like 20240229."""
+    if len(distinct) < 3 or distinct[0] < 18000101 or distinct[-1] > 21991231 or (distinct % 1).any():
+        return False
+    return bool(date_formats_of([str(int(value)) for value in distinct[:3000]]))
+
+
 def how_to_read(name: str, column: pa.ChunkedArray, dialect: Dialect) -> str:
     """Why a column of text is not read as numbers, and the lines that would help; without values of records."""
     import pyarrow.compute as pc
@@ -160,8 +188,12 @@ def how_to_read(name: str, column: pa.ChunkedArray, dialect: Dialect) -> str:
     found = pc.value_counts(column.drop_null()).to_pylist()
     texts, counts = [one["values"] for one in found], [one["counts"] for one in found]
     notice = notice_of_text(texts, counts)
+    if notice.numbers is not None and len(notice.numbers.units) > 1:
+        return "its numbers do not all have the same unit: bring them to one scale first"
     plain = re.compile(rf"\s*[+-]?{number_pattern(dialect)}\s*")
     n_other = sum(count for text, count in zip(texts, counts, strict=True) if not plain.fullmatch(text))
+    if not n_other:
+        return ""
     said = f"{n_other} of {sum(counts)} values are not numbers"
     lines = []
     if len(notice.date_formats) >= 1:

@@ -45,13 +45,10 @@ class Schema:
         Names of the table are told only if it shares names with the recipe: those of a file without a header are values
         of its first record.
         """
-        there = set(names)
-        undeclared = [name for name in names if name not in self.attributes]
-        absent = [name for name in self.attributes if name not in there]
+        undeclared, absent = self._differences(names)
         if not undeclared and not absent:
             return
-        if not self.may_quote(names):
-            raise TableError(self._strangers(len(names), len(undeclared), absent))
+        self.check_header(names)
         problems = [
             f"column {name!r} is not declared. Add to the recipe:\n"
             f"    [attributes.{toml_key(name)}]\n"
@@ -65,6 +62,18 @@ class Schema:
             if len(left) > _MOST_TOLD:
                 problems.append(f"{len(left) - _MOST_TOLD} more columns {what}")
         raise TableError("\n".join(problems))
+
+    def check_header(self, names: Sequence[str]) -> None:
+        """Refuse a table that shares hardly a name with the recipe: its header may be a record, which is not quoted."""
+        if not self.may_quote(names):
+            undeclared, absent = self._differences(names)
+            raise TableError(self._strangers(len(names), len(undeclared), absent))
+
+    def _differences(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Names that are not declared, and declared ones that are not there."""
+        there = set(names)
+        undeclared = [name for name in names if name not in self.attributes]
+        return undeclared, [name for name in self.attributes if name not in there]
 
     def may_quote(self, names: Sequence[str]) -> bool:
         """True if a table shares at least half of its names, or of the declared ones, with the recipe."""

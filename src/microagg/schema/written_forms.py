@@ -13,7 +13,7 @@ MISSING_WORDS = frozenset(
     word
     for line in (
         "unknown|unk|unkn|null|none|nil|n/a|na|nan|n.a.|n.a|n / a|#n/a|#na|#null!|#value!|#div/0!|<na>|(null)|\\n|nd",
-        "missing|-|--|---|\u2013|\u2014|.|..|...|?|??|refused|undefined|void|empty|blank|x|k.a.|keine angabe|unbekannt",
+        "missing|-|--|---|\u2013|\u2014|.|..|...|?|??|refused|undefined|void|empty|blank|k.a.|keine angabe|unbekannt",
         "desconocido|desconocida|inconnu|inconnue|sconosciuto|onbekend|not available|not applicable|not known",
         "n.d.|no answer|no data|don't know|",
     )
@@ -101,16 +101,23 @@ class Numbers:
     negatives: str
     units: frozenset[str]
 
+    @property
+    def is_plain(self) -> bool:
+        """True if nothing but digits, signs and decimal points was found."""
+        return self.decimal != "," and self.thousands is None and self.negatives == "sign" and self.units <= {""}
+
 
 def numbers_in(texts: Iterable[str]) -> Numbers:
     """The texts that are numbers of some form, and the form."""
     tokens = [(text, token) for text in texts if (token := _TOKEN.match(text.strip())) is not None and _one_sign(token)]
+    if len({_unit(token) for _, token in tokens}) > 1:  # a letter that only some have is no unit: 12, 12a, 14
+        tokens = [(text, token) for text, token in tokens if not (len(_unit(token)) == 1 and _unit(token).isalpha())]
     bodies = [token["body"] for _, token in tokens]
     blank = next((mark for mark in _BLANKS if any(mark in body for body in bodies)), None)
     apart = blank or next((mark for mark in "'\u2019_" if any(mark in body for body in bodies)), None)
     decimal, thousands, doubtful = _points([re.sub(rf"['\u2019_{_BLANKS}]", "", body) for body in bodies])
     closed = [token["close"] for _, token in tokens if token["close"]]
-    units = frozenset((token["before"] or "") + (token["after"] or "") for _, token in tokens)
+    units = frozenset(_unit(token) for _, token in tokens)
     return Numbers(
         tuple(text for text, _ in tokens),
         decimal,
@@ -119,6 +126,10 @@ def numbers_in(texts: Iterable[str]) -> Numbers:
         "parentheses" if ")" in closed else "trailing" if closed else "sign",
         units,
     )
+
+
+def _unit(token: re.Match[str]) -> str:
+    return (token["before"] or "") + (token["after"] or "")
 
 
 def _one_sign(token: re.Match[str]) -> bool:

@@ -106,8 +106,9 @@ def _chosen(book: Any, sheet: str | int | None, path: Path) -> Any:
     if len(filled) > 1:
         titles = [one.title for one in filled]
         raise TableError(
-            f"{path.name} has {len(filled)} sheets with values: {listed([repr(title) for title in titles])}. Add the "
-            f"one to read to the recipe (or pass --sheet):\n    [input]\n    sheet = {json.dumps(titles[0], ensure_ascii=False)}"
+            f"{path.name} has {len(filled)} sheets with values: {listed([repr(title) for title in titles])}. Add "
+            "the one to read to the recipe (or pass --sheet):\n    [input]\n"
+            f"    sheet = {json.dumps(titles[0], ensure_ascii=False)}"
         )
     return (filled or sheets)[0]
 

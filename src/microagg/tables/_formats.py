@@ -45,7 +45,11 @@ def refusing(path: Path, file_format: str) -> Iterator[None]:
 def check_names(names: Sequence[str], path: Path) -> None:
     unnamed = [str(position) for position, name in enumerate(names, start=1) if not name.strip()]
     if unnamed:
-        raise TableError(f"{path.name}: no name in the header at position {listed(unnamed)}.")
+        raise TableError(
+            f"{path.name}: no name in the header at position {listed(unnamed)}. Name it in the file, or all columns in "
+            "the recipe:\n    [input]\n    header = false\n    skip_rows = 1   # the header that lacks names\n"
+            "    columns = [...]"
+        )
     counts = Counter(names)
     if len(counts) < len(names):  # without the names: a file without a header starts with a record
         alike = [str(position) for position, name in enumerate(names, start=1) if counts[name] > 1]

@@ -103,6 +103,8 @@ class Layout:
     width : int
     n_like_values : int
         How many of the first row's fields look like values of records, not like names.
+    is_sure : bool
+        False if the rows above the header may be a header that lacks names, and nothing speaks for the one below.
     """
 
     separator: str | None
@@ -110,6 +112,7 @@ class Layout:
     first: tuple[str, ...]
     width: int
     n_like_values: int
+    is_sure: bool = True
 
 
 def sniffed_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
@@ -128,7 +131,9 @@ def sniffed_layout(sample: str, *, separator: str | None = None, skip_rows: int 
         at = next((i for i, (_, row) in enumerate(rows) if _may_be_header(row, width)), 0)
     line, first = rows[at]
     body = [row for _, row in rows[at + 1 :]]
-    return Layout(separator, lines_above + (line if at else 0), tuple(first), width, fields_like_values(first, body))
+    is_sure = _names_above_numbers(first, body) > 0 or all(_is_title(row) for _, row in rows[:at])
+    like_values = fields_like_values(first, body)
+    return Layout(separator, lines_above + (line if at else 0), tuple(first), width, like_values, is_sure)
 
 
 def _without_lines(sample: str, n_lines: int) -> str:
@@ -169,6 +174,12 @@ def _evenness(text: str, separator: str) -> tuple[float, int] | None:
     return None if width < 2 or share < 0.6 else (share, width)
 
 
+def _is_title(row: list[str]) -> bool:
+    """A comment, the line by which Excel tells the separator, or one field beside empty ones: never a header."""
+    start = row[0].strip().lower()
+    return start.startswith(("#", "sep=")) or (len(row) > 1 and sum(bool(field.strip()) for field in row) <= 1)
+
+
 def _may_be_header(row: list[str], width: int) -> bool:
     """A title above a table has another number of fields, or all but one of them are empty."""
     return len(row) == width and (width == 1 or sum(bool(field.strip()) for field in row) > 1)
@@ -179,19 +190,28 @@ def fields_like_values(first: list[str], body: list[list[str]]) -> int:
 
     A word above numbers speaks for a header; then a few names that stand below as well do not count.
     """
-    found = names_above_numbers = 0
+    found = 0
     for position, field in enumerate(first):
-        field = field.strip()
         below = [row[position].strip() for row in body if position < len(row)]
-        numbers = sum(bool(_NUMBERLIKE.match(one)) for one in below) > len(below) / 2
-        if not field:
-            continue
-        if _NUMBERLIKE.match(field):
-            found += numbers or not below
+        if _NUMBERLIKE.match(field.strip()):
+            found += _are_numbers(below) or not below
         else:
-            found += field in below
-            names_above_numbers += numbers and len(field) > 1 and field[0].isalpha()
-    return 0 if names_above_numbers and 3 * found <= len(first) else found
+            found += bool(field.strip()) and field.strip() in below
+    return 0 if 3 * found <= len(first) and _names_above_numbers(first, body) else found
+
+
+def _names_above_numbers(first: list[str], body: list[list[str]]) -> int:
+    """How many fields are words above a column of numbers."""
+    found = 0
+    for position, field in enumerate(first):
+        below = [row[position].strip() for row in body if position < len(row)]
+        word = len(field.strip()) > 1 and not _NUMBERLIKE.match(field.strip())
+        found += word and _are_numbers(below)
+    return found
+
+
+def _are_numbers(texts: list[str]) -> bool:
+    return sum(bool(_NUMBERLIKE.match(text)) for text in texts) > len(texts) / 2
 
 
 def name_holds_separator(sample: str, names: list[str], separator: str, skip_rows: int) -> str | None:

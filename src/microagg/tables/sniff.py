@@ -88,6 +88,12 @@ def _sniffed_text(
             decided.append(Decision("separator", separator, "nothing splits the rows evenly: one column"))
         dialect = replace(dialect, separator=separator if decided and decided[-1].key == "separator" else None)
     if "skip_rows" not in fixed and layout.skip_rows and dialect.has_header:
+        if not layout.is_sure:
+            raise TableError(
+                f"{path.name}: the first {layout.skip_rows} lines have another number of fields than the rows below. "
+                f"If they are titles above the header: --skip-rows {layout.skip_rows}; if they are the header: "
+                "--skip-rows 0, or another --separator"
+            )
         reason = "lines above the first row with a field for every column"
         decided.append(Decision("skip_rows", layout.skip_rows, reason))
         dialect = replace(dialect, skip_rows=layout.skip_rows)

@@ -17,9 +17,7 @@ __all__ = ["as_dates", "as_numbers", "number_pattern", "retyped"]
 _BLANKS = " \u00a0\u202f\u2009"
 
 
-def retyped(
-    table: pa.Table, dialect: Dialect, text_columns: Iterable[str], number_columns: Iterable[str]
-) -> pa.Table:
+def retyped(table: pa.Table, dialect: Dialect, text_columns: Iterable[str], number_columns: Iterable[str]) -> pa.Table:
     """Read text columns as dates or numbers where the dialect says how and every value can be read so.
 
     A column of `text_columns` stays text. One of `number_columns` is tried as a number whatever the dialect says.
