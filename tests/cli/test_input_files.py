@@ -1,4 +1,4 @@
-"""Files as people have them: found out by `init`, said in ``[input]`` or by flags, or refused without quoting a record."""
+"""Files as people have them: found out by `init`, said in ``[input]`` or by flags, or refused without quoting one."""
 
 from __future__ import annotations
 
@@ -265,7 +265,9 @@ def test_init_decides_and_shows_and_a_release_reads_the_same(plain):
     recipe = json.loads(Path("out/manifest.json").read_text())["recipe"]
     assert recipe["input"] == {
         **recipe["input"],
-        **{"separator": ";", "decimal": ",", "thousands": "."},
+        "separator": ";",
+        "decimal": ",",
+        "thousands": ".",
     }
 
 
