@@ -98,6 +98,22 @@ def test_rows_without_a_name_that_splits_are_refused_too():
     assert 'separator = ";"' in release("data.csv", recipe="one.toml", code=2).stderr
 
 
+@pytest.mark.parametrize("sign", [" ", "   ", ":", "#"])
+def test_rows_joined_by_a_rare_sign_are_refused_and_two_words_are_not(sign):
+    Path("data.csv").write_text(f"age{sign}pay\n" + "".join(f"{20 + i}{sign}{i}\n" for i in range(9)))
+    Path("one.toml").write_text(f'k = 3\n[attributes."age{sign}pay"]\nrole = "quasi_identifier"\nkind = "nominal"\n')
+    assert f'separator = "{sign[0]}"' in release("data.csv", recipe="one.toml", code=2).stderr
+    Path("words.csv").write_text("full name\n" + "Jane Doe\nJohn Roe\n" * 6)
+    run("init", "words.csv", "-o", "words.toml", "--header")
+
+
+def test_rows_joined_in_a_file_without_a_header_are_refused():
+    Path("data.csv").write_text(text_of(";", header=""))
+    one = '[input]\nheader = false\ncolumns = ["x"]\n[attributes.x]\nrole = "quasi_identifier"\nkind = "nominal"\n'
+    Path("one.toml").write_text("k = 3\n" + one)
+    assert 'separator = ";"' in release("data.csv", recipe="one.toml", code=2).stderr
+
+
 def test_a_semicolon_file_with_commas_in_names_and_numbers_is_refused():
     Path("data.csv").write_text("a;b,c\n" + "".join(f"{i};{i},5;{i}\n" for i in range(9)))
     columns = '[attributes."a;b"]\nrole = "quasi_identifier"\nkind = "nominal"\n[attributes]\nc = "confidential"\n'

@@ -41,6 +41,11 @@ def column(values):
         (["01-Jan-2020", "15-Feb-2021"], "dates written as %d-%b-%Y"),
         (["20200131", "20210228", "20220101"], "dates written as %Y%m%d"),
         (["\u22125", "6"], "numbers stored as text"),
+        (["2020-01-01", "01/02/2020", "13/02/2020"], "no one format fits all"),
+        (
+            ["13/02/2020", "14/02/2020", "15/02/2020", "16/02/2020", "17/02/2020", "00/00/0000"],
+            "no one format fits all",
+        ),
         (["85+", "5", "6", "7", "8", "9"], "1 different ones are not"),
         (["?", "Private", "State"], "stand for missing, or is it a category"),
         (["-1", "0", "5", "6"], "does -1 (1 records)"),
@@ -67,6 +72,7 @@ def test_words_for_missing_among_numbers_are_taken_as_such(look, word):
         ["192.168.0.1", "10.0.0.1"],
         ["1.2.3", "1.2.4"],
         ["555-1234", "555-9876"],
+        ["123-45-6789", "987-65-4321"],
         ["Q1", "Q2"],
         ["08001", "08002a", "09"],
         ["12345678901234567890", "12345678901234567891"],
@@ -90,6 +96,12 @@ def test_points_that_may_divide_thousands_are_asked_about_in_a_semicolon_file(lo
     looked = look("a;c\n1.234;u\n2.500;v\n")
     assert "divide thousands?" in looked.notices["a"].question
     assert "a" not in look("a,c\n1.234,u\n2.500,v\n").notices
+
+
+def test_commas_before_three_digits_are_decimals_beside_semicolons_and_asked_about(look):
+    looked = look("a;b\n1,234;1\n5,678;2\n")
+    assert looked.table["a"].to_pylist() == [1.234, 5.678]
+    assert "divide thousands, or stand before three decimals" in looked.notices["a"].question
 
 
 def test_columns_that_no_one_setting_reads_are_told_and_never_categories(look):

@@ -25,6 +25,8 @@ def init(
     flags: InputFlags,
 ) -> None:
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
+    import json
+
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import refuse_existing, write_file_whole
     from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
@@ -47,7 +49,7 @@ def init(
     output.parent.mkdir(parents=True, exist_ok=True)
     write_file_whole(output, text)
     for one in looked.decisions:
-        chosen = "undecided" if one.value is None else repr(one.value)
+        chosen = "undecided" if one.value is None else json.dumps(one.value, ensure_ascii=False)
         say(f"[input] {one.key}: {chosen} ({one.reason})")
     if looked.dialect.missing:
         say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")

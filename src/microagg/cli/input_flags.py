@@ -67,6 +67,8 @@ class InputFlags:
         for name in ("units", "columns", "missing_values"):
             if name in given:
                 given[name] = [word.strip() for word in given[name].split(",")]
+        if "missing_values" in given:
+            given["missing_values"] = ["", *given["missing_values"]]  # an empty field is missing in any case
         if "columns" in given:
             given.setdefault("header", False)
         if "date_format" in given:

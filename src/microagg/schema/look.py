@@ -73,11 +73,16 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
     if decisions or more or codes:
         readable = [name for name, notice in notices.items() if notice.is_numbers]
         table = read_table(path, dialect=dialect, number_columns=[name for name in readable if name in codes])
-    for field in table.schema:
-        column = frame.column(field.name)
-        if column.is_number and Column(field.name, table[field.name].chunk(0)).is_text:
+    for field, was in zip(table.schema, frame.table.schema, strict=True):
+        if _empty(was).is_number and _empty(field).is_text:
             notices[field.name] = Notice("its numbers are not written as those of other columns: how?", True)
     return Looked(table, dialect, (*decisions, *more), notices)
+
+
+def _empty(field: pa.Field) -> Column:
+    import pyarrow as pa
+
+    return Column(field.name, pa.array([], field.type))
 
 
 def _of_typed(notice: Notice, file_format: str) -> Notice:
@@ -123,6 +128,8 @@ def _numbers_and_dates(
     written = {name: one.numbers for name, one in notices.items() if one.numbers is not None and name not in doubles}
     found: list[Decision] = []
     commas = [name for name, one in written.items() if one.decimal == "," and not one.doubtful]
+    if dialect.separator == ";":  # as programs write where commas stand before decimals
+        commas += [name for name, one in written.items() if one.doubtful and one.thousands == ","]
     says_point = any(one.decimal == "." for one in (*written.values(), *doubles.values()))
     if commas and says_point and "decimal" not in fixed:
         said = f"{columns_phrase(commas, limit=3)} with decimal commas, others with points: no setting reads both"

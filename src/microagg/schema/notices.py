@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg.schema.schema import toml_key
-from microagg.schema.written_forms import Numbers, date_formats_of, is_missing_word, numbers_in
+from microagg.schema.written_forms import Numbers, date_formats_of, dates_in, is_missing_word, numbers_in
 from microagg.tables.dialect import Dialect
 from microagg.tables.written import as_numbers, number_pattern
 
@@ -22,6 +22,7 @@ __all__ = ["Notice", "how_to_read", "notice_of_numbers", "notice_of_text", "toml
 _MOSTLY = 0.8
 _PARTLY = 0.3
 _MOST_TEXTS = 20_000
+_MOST_DATES = 300
 _CODE = re.compile(r"^0\d+$|^\d{16,}$")  # digits that a number would lose
 _NINES = tuple(int("9" * n) for n in range(1, 10))
 _SENTINELS = frozenset(
@@ -67,6 +68,10 @@ def notice_of_text(texts: Sequence[str], counts: Sequence[int]) -> Notice:
     formats = tuple(date_formats_of(text for text, _ in rest))
     if formats:
         return _of_dates(formats, words, total)
+    some = rest[:_MOST_DATES]
+    dates = set(dates_in(text for text, _ in some))
+    if sum(count for text, count in some if text in dates) >= _MOSTLY * sum(count for _, count in some):
+        return _of_most_dates(dates, words)
     rest = rest[:_MOST_TEXTS]
     total = sum(count for _, count in rest)
     if any(_CODE.match(text.strip()) for text, _ in rest):
@@ -112,6 +117,15 @@ def _of_dates(formats: tuple[str, ...], words: Sequence[str], total: int) -> Not
     else:
         question = f"its {total} values are dates written as {formats[0]}: is that right?"
     return Notice(question, True, None, formats, _codes(words))
+
+
+def _of_most_dates(dates: set[str], words: Sequence[str]) -> Notice:
+    """Dates of several formats, or with values among them that are no dates."""
+    formats = date_formats_of(dates)
+    question = (
+        "most of its values are dates, but no one format fits all: name those that stand for missing, or mend them"
+    )
+    return Notice(question, True, None, tuple(formats) if len(formats) == 1 else (), _codes(words))
 
 
 def _of_numbers(numbers: Numbers, words: Sequence[str], others: int, total: int) -> Notice:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["MISSING_WORDS", "Numbers", "date_formats_of", "is_missing_word", "numbers_in"]
+__all__ = ["MISSING_WORDS", "Numbers", "date_formats_of", "dates_in", "is_missing_word", "numbers_in"]
 
 MISSING_WORDS = frozenset(
     word
@@ -63,6 +63,11 @@ def date_formats_of(texts: Iterable[str], *, most: int = 3000) -> list[str]:
         if _all_dates(sample, pattern):
             found.append(pattern)
     return found
+
+
+def dates_in(texts: Iterable[str]) -> list[str]:
+    """The texts that are dates by some usual format, each by its own."""
+    return [text for text in texts if _DATELIKE.match(text.strip()) and date_formats_of([text])]
 
 
 def _all_dates(texts: Sequence[str], pattern: str) -> bool:

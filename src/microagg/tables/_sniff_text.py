@@ -18,14 +18,15 @@ __all__ = [
     "advice",
     "advised_encoding",
     "fields_like_values",
-    "name_holds_separator",
+    "joining_separator",
     "separator_name",
     "sniffed_layout",
 ]
 
 SAMPLE = 1 << 18
 SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x1f", "\x01")
-_NAMES = {",": "a comma", ";": "';'", "\t": "a tab", "|": "'|'", "^": "'^'", "~": "'~'"}
+_NAMES = {" ": "blanks", ",": "a comma", ";": "';'", "\t": "a tab", "|": "'|'", "^": "'^'", "~": "'~'"}
+_IN_NAMES = "-_.'()%"
 _RARE_IN_TEXT = (";", "\t", "|", "\x1f", "\x01")
 _MOST_ROWS = 2000
 _BOMS = (
@@ -214,17 +215,19 @@ def _are_numbers(texts: list[str]) -> bool:
     return sum(bool(_NUMBERLIKE.match(text)) for text in texts) > len(texts) / 2
 
 
-def name_holds_separator(sample: str, names: list[str], separator: str, skip_rows: int) -> str | None:
-    """A separator that a name holds as if whole rows were one field; None if there is none.
+def joining_separator(
+    sample: str, names: list[str], separator: str, skip_rows: int, *, has_header: bool = True
+) -> str | None:
+    """A separator that joins whole rows in one field, as far as one can see; None if there is none.
 
     Of one column a name without quotes suffices, or rows that are all split by it into as many fields. Among several
     columns, names may hold any sign: there the values below must hold it as well.
     """
-    rows = [row for _, row in _rows(_without_lines(sample, skip_rows), separator)][1:]
+    rows = [row for _, row in _rows(_without_lines(sample, skip_rows), separator)][has_header:]
     for other in SEPARATORS:
         if other == separator:
             continue
-        for position, name in enumerate(names):
+        for position, name in enumerate(names if has_header else ()):
             count = name.count(other)
             if not count:
                 continue
@@ -234,9 +237,21 @@ def name_holds_separator(sample: str, names: list[str], separator: str, skip_row
             if below and sum(field.count(other) > 0 for field in below) > 0.5 * len(below):
                 return other
         if len(names) == 1 and other in _RARE_IN_TEXT and len(rows) > 1:
-            widths = {len(row) for _, row in _rows(_without_lines(sample, skip_rows), other)[1:]}
+            widths = {len(row) for _, row in _rows(_without_lines(sample, skip_rows), other)[has_header:]}
             if len(widths) == 1 and widths != {1}:
                 return other
+    return _rare_separator(names[0], [row[0] for row in rows]) if len(names) == 1 and has_header else None
+
+
+def _rare_separator(name: str, values: list[str]) -> str | None:
+    """A blank or another sign by which the only name and all values fall into as many parts, some of them numbers."""
+    for sign in dict.fromkeys(char for char in name.strip() if not char.isalnum() and char not in _IN_NAMES):
+        parts = [value.split() if sign == " " else value.split(sign) for value in values if value.strip()]
+        wanted = len(name.split() if sign == " " else name.split(sign))
+        if len(parts) < 2 or wanted < 2 or any(len(one) != wanted for one in parts):
+            continue
+        if any(all(_NUMBERLIKE.match(one[place].strip()) for one in parts) for place in range(wanted)):
+            return sign
     return None
 
 

@@ -17,7 +17,7 @@ from microagg.tables._sniff_text import (
     SAMPLE,
     advice,
     advised_encoding,
-    name_holds_separator,
+    joining_separator,
     separator_name,
 )
 from microagg.tables.dialect import Dialect, encoding_name
@@ -178,10 +178,10 @@ class TextFile:
 
     def check_layout(self, names: list[str]) -> None:
         """Refuse what looks like whole rows in one column, unless the separator was chosen."""
-        if self.dialect.separator is not None or not self.dialect.has_header:
+        if self.dialect.separator is not None:
             return
-        sample = self.sample()
-        other = name_holds_separator(sample, names, self.delimiter, self.dialect.skip_rows)
+        has_header, skip_rows = self.dialect.has_header, self.dialect.skip_rows
+        other = joining_separator(self.sample(), names, self.delimiter, skip_rows, has_header=has_header)
         if other is None:
             return
         what = "its only column holds" if len(names) == 1 else "a column's name and values hold"
