@@ -34,7 +34,8 @@ def records(rng: random.Random, towns: tuple[str, ...]) -> dict[str, list[Any]]:
     amounts = [round(rng.uniform(-20_000, 900_000), 2) for _ in range(n)]
     amounts[rng.randrange(n)] = 1_234_567.25
     return {
-        "age": [rng.randint(18, 90) for _ in range(n)],
+        "age": [rng.choice([None, *[rng.randint(18, 90)] * 9]) for _ in range(n)],
+        "share": [rng.randint(0, 100) for _ in range(n)],
         "naïve amount": amounts,
         "people": [rng.choice([rng.randint(0, 900), rng.randint(1_000, 9_000_000)]) for _ in range(n)],
         "born": dates,
@@ -43,6 +44,8 @@ def records(rng: random.Random, towns: tuple[str, ...]) -> dict[str, list[Any]]:
 
 
 def written(value: Any, style: dict[str, Any]) -> str:
+    if value is None:
+        return str(style["missing"])
     if isinstance(value, dt.date):
         return value.strftime(style["date"])
     if not isinstance(value, int | float):
@@ -66,6 +69,8 @@ def style_of(rng: random.Random) -> dict[str, Any]:
         "encoding": rng.choice(["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"]),
         "titles": rng.choice([0, 0, 0, 1, 3]),
         "quoting": rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+        "missing": rng.choice(["", "", "NA", "unknown", "NULL", "-", "n/a"]),
+        "unit": rng.choice(["", "", "%", " %", " kg"]),
         "line": rng.choice(["\n", "\r\n"]),
         "suffix": rng.choice([".csv", ".csv", ".tsv", ".txt"]),
     }
@@ -79,7 +84,9 @@ def file_of(table: dict[str, list[Any]], style: dict[str, Any]) -> bytes:
         out, delimiter=style["separator"], quoting=style["quoting"], lineterminator=style["line"], quotechar='"'
     )
     writer.writerow(table)
-    writer.writerows([written(value, style) for value in row] for row in zip(*table.values(), strict=True))
+    units = [style["unit"] if name == "share" else "" for name in table]
+    for row in zip(*table.values(), strict=True):
+        writer.writerow([written(value, style) + unit for value, unit in zip(row, units, strict=True)])
     return out.getvalue().encode(style["encoding"])
 
 
@@ -109,7 +116,7 @@ def case(number: int) -> str:
         except TableError as error:
             message = str(error)
         else:
-            numbers = ("age", "naïve amount", "people", "born")
+            numbers = ("age", "share", "naïve amount", "people", "born")
             assert all(read[name].to_pylist() == table[name] for name in numbers if name in read.column_names), style
             return "found"
     assert not any(town in message for town in TOWNS), "a value in a message"

@@ -49,6 +49,14 @@ def test_numbers_are_read_as_the_dialect_writes_them(read, values, keys, expecte
     assert read(values, **keys).to_pylist() == expected
 
 
+def test_blank_text_among_numbers_is_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('"v","when","w"\n"1,5","","x"\n""," 03/04/2020",""\n')
+    dialect = Dialect(decimal=",", date_format="%d/%m/%Y")
+    read = read_table(path, dialect=dialect).to_pydict()
+    assert read == {"v": [1.5, None], "when": [None, dt.date(2020, 4, 3)], "w": ["x", ""]}
+
+
 @pytest.mark.parametrize(
     ("values", "keys"),
     [

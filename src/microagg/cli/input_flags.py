@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -139,9 +140,10 @@ def _codes(texts: list[str]) -> dict[str, list[Any]]:
 def _code(word: str) -> int | float | str:
     for kind in (int, float):
         try:
-            return kind(word)
+            number = kind(word)
         except ValueError:
             continue
+        return number if math.isfinite(number) else word
     return word
 
 

@@ -101,12 +101,12 @@ def _readable(numbers: Numbers) -> bool:
 
 
 def _codes(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+    return tuple(dict.fromkeys(word.strip() for word in words))
 
 
 def _about_words(words: Sequence[str], counts: Sequence[int], texts: Sequence[str]) -> str:
     n = sum(count for text, count in zip(texts, counts, strict=True) if text in set(words))
-    named = ", ".join(repr(word) for word in _codes(words)) or "blanks"
+    named = ", ".join(repr(word) for word in _codes(words))
     return f"does {named} ({n} records) stand for missing, or is it a category?"
 
 
@@ -144,7 +144,7 @@ def _of_numbers(numbers: Numbers, words: Sequence[str], others: int, total: int)
     if numbers.negatives != "sign":
         said.append("with (5) for -5" if numbers.negatives == "parentheses" else "with 5- for -5")
     if words:
-        named = ", ".join(map(repr, _codes(words))) or "blanks"
+        named = ", ".join(map(repr, _codes(words)))
         said.append(f"among which {named} stand{'s' if len(words) == 1 else ''} for missing")
     question = f"its values are numbers as text, {', '.join(said)}: is that right?"
     if not said:

@@ -62,19 +62,27 @@ def number_pattern(dialect: Dialect) -> str:
 def as_numbers(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | None:
     """The numbers that a column of text writes, whole ones as int64; None if a value is no number.
 
-    Either every value has the same unit or none has one: 20 % beside 0.2, or EUR beside USD, is not one scale.
+    Blank text, as in a file with quotes around every field, is missing. Either every value has the same unit or none
+    has one: 20 % beside 0.2, or EUR beside USD, is not one scale.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    distinct = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.combine_chunks()
-    if isinstance(distinct, pa.ChunkedArray):
-        distinct = pa.concat_arrays(distinct.chunks) if distinct.num_chunks else pa.array([], column.type)
-    encoded = distinct.dictionary_encode()
-    numbers = _numbers_of(encoded.dictionary.cast(pa.large_string()), dialect)
-    if numbers is None:
+    encoded = _encoded(column)
+    if not len(encoded.dictionary):
         return None
-    return pa.chunked_array([pc.take(numbers, encoded.indices)])
+    numbers = _numbers_of(encoded.dictionary.cast(pa.large_string()), dialect)
+    return None if numbers is None else pa.chunked_array([pc.take(numbers, encoded.indices)])
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The distinct texts of a column, blank ones left out, and where they stand."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    blank = pc.fill_null(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(array)), 0), False)
+    return pc.if_else(blank, pa.scalar(None, array.type), array).dictionary_encode()
 
 
 def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
@@ -82,8 +90,6 @@ def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
     import pyarrow.compute as pc
 
     text = pc.utf8_trim_whitespace(pc.replace_substring(text, "\u2212", "-"))
-    if not len(text):
-        return pa.array([], pa.int64())
     text = _without_unit(text, dialect)
     if text is None:
         return None
@@ -136,8 +142,9 @@ def as_dates(column: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    encoded = array.dictionary_encode()
+    encoded = _encoded(column)
+    if not len(encoded.dictionary):
+        return None
     try:
         moments = [dt.datetime.strptime(text.strip(), pattern) for text in encoded.dictionary.to_pylist()]
     except (ValueError, OverflowError):
