@@ -83,6 +83,13 @@ def test_whole_rows_in_one_column_are_never_released(separator, plain):
     assert published("said") == plain
 
 
+def test_rows_longer_than_any_sample_are_not_read_as_one_column():
+    names = [f"a rather long name of a column {i}" for i in range(8000)]
+    Path("data.csv").write_text("\n".join([";".join(names), *[";".join(["1"] * 8000)] * 4]) + "\n")
+    Path("one.toml").write_text('k = 3\n[attributes.x]\nrole = "quasi_identifier"\nkind = "nominal"\n')
+    assert 'separator = ";"' in release("data.csv", recipe="one.toml", code=2).stderr
+
+
 def test_whole_lines_in_quotes_are_refused_even_with_their_separator():
     lines = text_of(";").splitlines()
     Path("data.csv").write_text("".join(f'"{line}"\n' for line in lines))

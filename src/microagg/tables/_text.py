@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["TextFile", "open_text", "read_text"]
 
 _BLOCK = 1 << 24
+_LEAST_LINES = 20
 
 
 def read_text(
@@ -114,13 +115,20 @@ class TextFile:
             yield text
 
     def sample(self) -> str:
-        """The beginning of the text, whole lines of it, from the first line on."""
+        """The beginning of the text from the first line on: whole lines, and some of them however long they are."""
+        lines: list[str] = []
+        size = 0
         try:
             with self.decoded(skip=False) as text:
-                start = text.read(SAMPLE).removeprefix("\ufeff")
-        except UnicodeError:
+                while size < SAMPLE or len(lines) < _LEAST_LINES + self.dialect.skip_rows:
+                    line = text.readline()
+                    if not line:
+                        break
+                    lines.append(line)
+                    size += len(line)
+        except UnicodeError:  # told by whoever reads on
             return ""
-        return start if len(start) < SAMPLE else start[: max(start.rfind("\n"), start.rfind("\r")) + 1]
+        return "".join(lines).removeprefix("\ufeff")
 
     def check_encoding_and_quotes(self) -> None:
         """Refuse other encodings, and a quote that is never closed: Arrow would read on to the file's end."""
@@ -162,7 +170,13 @@ class TextFile:
         dialect = self.dialect
         with self.decoded() as text:
             rows = csv.reader(text, delimiter=self.delimiter)
-            first: list[str] = next((row for row in rows if row), [])
+            try:
+                first: list[str] = next((row for row in rows if row), [])
+            except csv.Error:
+                said = advice(self.sample(), dialect, self.delimiter)
+                raise TableError(
+                    f"{self.path.name}: a field of its first row is longer than a name is.{said}"
+                ) from None
             if not first:
                 raise TableError(f"{self.path.name} is empty: it has no header.")
             first[0] = first[0].removeprefix("\ufeff")
