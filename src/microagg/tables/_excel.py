@@ -19,7 +19,7 @@ from microagg.tables.written import as_dates, as_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_excel", "rows_of_sheet", "sheets_with_values"]
+__all__ = ["read_excel", "rows_of_sheet"]
 
 
 def read_excel(
@@ -67,12 +67,6 @@ def _names(rows: list[list[Any]], dialect: Dialect, path: Path) -> list[str]:
             f"{path.name}: its first row has {len(header)} cells, and input.columns names {len(names)} columns."
         )
     return names
-
-
-def sheets_with_values(path: Path) -> list[str]:
-    """The names of the sheets that have a value anywhere."""
-    with _opened(path) as book:
-        return [sheet.title for sheet in book.worksheets if _has_values(sheet)]
 
 
 def _has_values(sheet: Any) -> bool:
