@@ -147,11 +147,12 @@ def test_equal_releases_have_no_winner():
 
 
 def test_a_value_that_is_not_finite_is_no_value(people):
+    from microagg.evaluation.alignment import Rows
     from microagg.evaluation.context import Context
     from microagg.tables.frames import Frame
 
     frame = Frame.wrap(people)
-    context = Context(frame, frame, RECIPE.schema, (), None, options={"lambda_": 0.25})
+    context = Context(frame, frame, RECIPE.schema, (), Rows(), options={"lambda_": 0.25})
     definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: Worth(np.inf))
     measure, _ = definition.measured(context)
     assert (measure.value, measure.note, measure.formula) == (None, "not defined for these tables", "lambda = 0.25")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
 from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
@@ -35,11 +36,9 @@ class Context:
     schema : Schema
     pairs : tuple of Pair
         The quasi-identifiers, each measured on one scale in both tables.
-    rows : ndarray or None
-        For each released record the place of its original record; None if the rows are not aligned. A release aligned
-        by a key may lack records of the original.
-    not_aligned : str
-        Why `rows` is None.
+    rows : Rows
+        Which original record each released one came from, if that is known, and whether rows are records at all. A
+        release may lack records of the original.
     holdout : Frame or None
         Records that had no part in the release.
     options : mapping
@@ -53,8 +52,7 @@ class Context:
     after: Frame
     schema: Schema
     pairs: tuple[Pair, ...]
-    rows: IntArray | None
-    not_aligned: str = ""
+    rows: Rows
     holdout: Frame | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     per_record: bool = False
@@ -74,9 +72,9 @@ class Context:
 
     @property
     def aligned_rows(self) -> IntArray:
-        """`rows`, for measures that need them."""
-        assert self.rows is not None, "a measure that uses aligned rows must name Need.ROWS"
-        return self.rows
+        """For each released record its place in the original, for measures that need it."""
+        assert self.rows.origins is not None, "a measure that uses aligned rows must name Need.ROWS"
+        return self.rows.origins
 
     @cached_property
     def cells(self) -> IntArray:
@@ -127,7 +125,7 @@ class Context:
     def lacks(self, need: Need) -> str:
         """What a measure with this need is to say; empty if the need is met."""
         if need is Need.ROWS:
-            return self.not_aligned if self.rows is None else ""
+            return self.rows.why_not if self.rows.origins is None else ""
         if need is Need.CONFIDENTIAL or (need is Need.CELLS and not self.confidential):
             if self.confidential:
                 return ""

@@ -19,7 +19,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together"]
+__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together", "same_values"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -165,7 +165,7 @@ def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[s
     if not shared:
         return None
     for name in shared:
-        if not _same(original.column(name), released.column(name)):
+        if not same_values(original.column(name), released.column(name)):
             return False
     sizes = np.bincount(combinations(released, shared))
     orders = math.lgamma(original.n_records + 1)
@@ -173,7 +173,8 @@ def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[s
     return True if same_orders - orders < math.log(_BY_CHANCE) else None
 
 
-def _same(first: Column, second: Column) -> bool:
+def same_values(first: Column, second: Column) -> bool:
+    """Whether two columns hold the same values in the same order, whatever types their libraries gave them."""
     import pyarrow as pa
 
     try:

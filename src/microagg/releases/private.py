@@ -50,7 +50,8 @@ class PrivateMethod(Protocol):
     uses_space : bool
         Whether ``[space]`` and the weights of attributes mean anything to it.
 
-    A class may also have `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
+    A class may also have `rows` (of forms that are not linked: "means" where values in a row belong together, else they
+    are "ranks"), `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
     with the line that mends the recipe), and `own_columns(recipe)` (the columns of a table that is not of records, or
     None).
     """

@@ -335,6 +335,15 @@ class Recipe(BaseModel):
         return Schema(self.attributes)
 
     @property
+    def rows(self) -> str:
+        """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
+        if self.privacy is None:
+            return "records"
+        private = method_named(self.method).private
+        form = self.privacy.form or private.forms[0]
+        return "records" if form in private.linked_forms else getattr(private, "rows", {}).get(form, "ranks")
+
+    @property
     def guides(self) -> tuple[str, ...]:
         """Attributes that help to form the cells without being replaced by them; none unless the space is guided."""
         return guiding_attributes(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
@@ -109,6 +110,7 @@ DISTRIBUTION = (
         "nominal attributes by value, missing a value of its own",
         _jsd,
         high=1.0,
+        holds_of=RowKind.RANKS,
     ),
     Definition(
         "wasserstein",
@@ -119,6 +121,7 @@ DISTRIBUTION = (
         "standard deviations of the original; of values that are present",
         _wasserstein,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
     ),
     Definition(
         "KS",
@@ -130,5 +133,6 @@ DISTRIBUTION = (
         _ks,
         high=1.0,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
     ),
 )
