@@ -18,6 +18,7 @@ from microagg.errors import GuaranteeError, MicroaggError
 __all__ = [
     "Aligned",
     "Key",
+    "ReceiptFile",
     "explains_errors",
     "fail",
     "print_json",
@@ -42,6 +43,12 @@ Aligned = Annotated[
     ),
 ]
 Key = Annotated[str | None, typer.Option(help="A column of both tables that tells which rows belong together.")]
+ReceiptFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--receipt", help="The receipt of the release, which tells the same; by default the one beside its folder."
+    ),
+]
 
 
 def say(message: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError, TableError
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.recipe import Recipe
+from microagg.releases.saved import MANIFEST, SavedRelease, origins_of, read_released
 from microagg.releases.storage import refuse_existing, write_file_whole
 from microagg.tables.frames import Frame
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MANIFEST", "REPORT", "REPORT_JSON", "report_on_tables", "write_beside_release"]
 
-MANIFEST = "manifest.json"
 REPORT = "report.html"
 REPORT_JSON = "report.json"
 
@@ -76,7 +76,7 @@ def _described_files(manifest: Path, path: Path, internal: bool, salted_sha256: 
         raise InputError(f"in the folder of a release a report is called {REPORT}, not {path.name!r}")
     try:
         content = json.loads(manifest.read_text(encoding="utf-8"))
-        described, files = content["input"]["sha256_salted"], dict(content["output"]["sha256"])
+        described, files = content["input"].get("sha256_salted"), dict(content["output"]["sha256"])
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
         raise TableError(f"the {MANIFEST} of {path.parent.name!r} is damaged, or not that of a release") from None
     if described != salted_sha256:
@@ -93,6 +93,8 @@ def report_on_tables(
     read: Callable[[Path], Any],
     internal: bool = False,
     full: bool = False,
+    source: Path | None = None,
+    receipt: Path | None = None,
     aligned: bool | None = None,
     key: str | None = None,
     overwrite: bool = False,
@@ -109,7 +111,11 @@ def report_on_tables(
     path : Path
         The page to write.
     read : callable
-        Reads a table from a path.
+        Reads a file of another tool.
+    source : Path, optional
+        The file that the original was read from.
+    receipt : Path, optional
+        What tells which record each row stands for; default: the one that lies beside the folder of the release.
     internal, full, overwrite : bool
         As in :meth:`microagg.Release.report`.
     aligned, key
@@ -119,33 +125,36 @@ def report_on_tables(
     from microagg.report.document import Report
     from microagg.report.material import Material
 
-    table, statement, manifest = released, None, None
-    if released.is_dir():
-        table, statement, manifest = _saved(released)
-        recipe = Recipe(**manifest["recipe"])
-    before, after = Frame.wrap(original), Frame.wrap(read(table))
+    saved = SavedRelease.open(released) if released.is_dir() else None
+    table = released if saved is None else saved.table
+    recipe = recipe if saved is None else saved.recipe
+    before = Frame.wrap(original)
+    after = Frame.wrap(read(table) if saved is None else read_released(table, recipe))
     digests = {table.name: sha256_of_file(table)}
-    if manifest is not None:
-        digests = {name: one for name, one in manifest["output"]["sha256"].items() if name not in (REPORT, REPORT_JSON)}
+    if saved is not None:
+        listed = saved.manifest["output"]["sha256"]
+        digests = {name: one for name, one in listed.items() if name not in (REPORT, REPORT_JSON)}
 
     def make(_: Mapping[str, str]) -> Report:
-        material = Material(after, recipe, before, None, statement, manifest, (), digests, internal, full)
-        if material.may_compare and material.rows_are_records:
-            material = replace(material, origins=align(before, after, recipe.schema, aligned, key)[0])
-        return Report.of(material)
+        material = Material(
+            after,
+            recipe,
+            before,
+            None,
+            None if saved is None else saved.statement,
+            None if saved is None else saved.manifest,
+            (),
+            digests,
+            internal,
+            full,
+        )
+        if not (material.may_compare and material.rows_are_records):
+            return Report.of(material)
+        origins = None
+        if aligned is None and key is None:
+            origins = origins_of(released, before.table if source is None else source, receipt)
+        rows = align(before, after, recipe.schema, aligned=aligned, key=key, origins=origins)
+        return Report.of(replace(material, origins=rows.origins, why_not_aligned=rows.why_not))
 
-    salted = None if manifest is None else manifest["input"]["sha256_salted"]
+    salted = None if saved is None else saved.manifest["input"].get("sha256_salted")
     return write_beside_release(make, path, internal=internal, overwrite=overwrite, salted_sha256=salted)
-
-
-def _saved(folder: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-    """Table, statement and manifest of a saved release."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        statement = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
-        table = folder / str(manifest["output"]["table"])
-    except FileNotFoundError:
-        raise TableError(f"{folder.name!r} is not a release: it lacks its manifest or statement") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
-        raise TableError(f"the manifest or statement of {folder.name!r} is damaged") from None
-    return table, statement, manifest

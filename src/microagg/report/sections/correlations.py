@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import TableError
+from microagg.evaluation.alignment import RowKind
 from microagg.report.material import Material
 from microagg.schema.attribute import Kind
 from microagg.schema.measure import measure
@@ -22,8 +23,8 @@ SHOWN = 12
 
 def correlations(material: Material) -> dict[str, Any]:
     """Pearson's correlation of every two attributes, after the release; before it, too, for the data holder."""
-    if not material.rows_are_records:
-        return {"names": [], "note": "Rows of this release are no records: values in a row do not belong together."}
+    if material.row_kind is RowKind.RANKS:
+        return {"names": [], "note": f"R{material.row_kind.told[1:]}."}
     released, original = material.described
     kept: list[tuple[str, FloatArray]] = []
     notes = []
