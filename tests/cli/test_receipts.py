@@ -163,7 +163,7 @@ def test_a_receipt_of_another_release_or_original_is_refused(folder, command):
 
 
 def test_a_file_that_only_lies_beside_a_release_is_not_taken_for_its_table(folder):
-    Path("out/table.csv").write_text(Path("out/table.csv").read_text() + "44,n,no\n")
+    Path("out/table.csv").write_text(Path("out/table.csv").read_text() + "44,20,n,no\n")
     assert evaluated("out/table.csv", "-r", "recipe.toml")["SSE_SST"] is None
 
 

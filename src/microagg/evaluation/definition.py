@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from microagg.errors import ParameterError, did_you_mean
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.measure import About, Better, Measure
@@ -101,7 +103,9 @@ class Definition:
         unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
         if unfit:
             lacking = [context.rows.kind.told]
-        worth = Worth(None, lacking[0]) if lacking else self.compute(context)
+        # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            worth = Worth(None, lacking[0]) if lacking else self.compute(context)
         value, note = worth.value, worth.note
         if value is not None and not math.isfinite(value):
             value, note = None, note or "not defined for these tables"
@@ -111,14 +115,14 @@ class Definition:
             self.name,
             None if value is None else float(value),
             self.low,
-            high,
+            _finite(high),
             self.better,
             self.formula.format_map(context.options),
             time.perf_counter() - started,
-            worth.spread,
+            _finite(worth.spread),
             note,
             self.about,
-            worth.baseline,
+            _finite(worth.baseline),
             details,
         )
         return measure, worth.records

@@ -140,8 +140,7 @@ def _plain(values: pa.Array) -> pa.Array:
 
 def codes_of(table: Frame, name: str) -> IntArray:
     """Whole numbers that are equal where the values are; missing is a value of its own."""
-    codes, _ = table.column(name).encoded
-    return codes
+    return table.column(name).codes
 
 
 def combinations(table: Frame, names: Sequence[str]) -> IntArray:

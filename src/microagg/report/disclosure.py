@@ -68,6 +68,8 @@ def public_step(low: float, high: float, parts: int, *, smallest: float = 0.0) -
     True
     """
     largest = max(abs(low), abs(high))
+    if high > low and high - low < largest * 1e-12:
+        return None
     if high <= low:
         return 10.0 ** (math.floor(math.log10(largest)) - _DIGITS + 2) if largest > 0 else 1.0
     digits = 10.0 ** (math.floor(math.log10(largest)) - _DIGITS + 1)

@@ -260,12 +260,22 @@ class Column:
     @cached_property
     def encoded(self) -> tuple[IntArray, tuple[Any, ...]]:
         """Codes (-1 where missing) and the sorted distinct values they stand for."""
+        codes, values = self._coded
+        return codes, tuple(values.to_pylist())
+
+    @property
+    def codes(self) -> IntArray:
+        """The codes of `encoded`; also of values that Python cannot hold, such as dates after the year 9999."""
+        return self._coded[0]
+
+    @cached_property
+    def _coded(self) -> tuple[IntArray, pa.Array]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         values = self.values
         if pa.types.is_null(values.type):
-            return np.full(len(values), -1, dtype=np.int64), ()
+            return np.full(len(values), -1, dtype=np.int64), pa.nulls(0)
         if pa.types.is_floating(values.type):
             values = pc.if_else(pa.array(self.missing), pa.scalar(None, values.type), values)
         try:
@@ -279,7 +289,7 @@ class Column:
         rank[order] = np.arange(len(order))
         rank[-1] = -1
         codes = rank[pc.fill_null(dictionary.indices, -1).to_numpy(zero_copy_only=False)]
-        return codes, tuple(dictionary.dictionary.take(pa.array(order)).to_pylist())
+        return codes, dictionary.dictionary.take(pa.array(order))
 
 
 def _count_not_numbers(text: pa.Array) -> int:

@@ -46,7 +46,9 @@ def _variances(context: Context) -> Worth:
     details: dict[str, float | None] = {}
     for i, one in enumerate(context.numbers):
         change = abs(after.variances[i] - before.variances[i])
-        details[one.name] = None if one.is_constant else float(change / before.variances[i])
+        # Of denormal numbers the variance vanishes though they vary.
+        vanishes = one.is_constant or not before.variances[i] > 0
+        details[one.name] = None if vanishes else float(change / before.variances[i])
     return mean_of(details)
 
 

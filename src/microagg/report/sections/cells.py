@@ -144,10 +144,13 @@ def _loss(
     total = 0.0
     for name in attributes:
         before, after = pair(before_all, after_all, name, material.schema[name]).points()
-        lost += ((before - after) ** 2).sum(axis=1)
-        total += float(before.var(axis=0).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost += ((before - after) ** 2).sum(axis=1)
+            total += float(before.var(axis=0).sum())
     kept, labels = np.unique(all_labels[rows], return_inverse=True)
     many = "cells" if of == "cell" else "classes"
+    if not (np.isfinite(lost).all() and np.isfinite(total)):
+        return {"loss": {"of": of, "note": "Numbers are too large for their squared distances.", "quantiles": []}}
     if total == 0:
         return {"loss": {"of": of, "note": "The quasi-identifiers do not vary: nothing can be lost.", "quantiles": []}}
     sizes = np.bincount(labels)

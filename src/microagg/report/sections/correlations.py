@@ -54,7 +54,8 @@ def correlations(material: Material) -> dict[str, Any]:
 def _values(frame: Frame, name: str, material: Material) -> FloatArray:
     attribute = material.schema[name]
     loose = attribute.model_copy(update={"bounds": None})
-    return measure(frame.column(name), loose).values
+    values = measure(frame.column(name), loose).values
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _matrix(columns: list[FloatArray], least: int, digits: int) -> list[list[float | None]]:
@@ -78,6 +79,7 @@ def _unit(values: FloatArray) -> FloatArray:
     if not len(values) or (values == values[0]).all():
         return np.zeros(len(values))
     small = values / np.abs(values).max()
-    centred = small - small.mean()
+    near = small - small[0]  # of near-equal numbers this is exact, and their mean would not be
+    centred = near - near.mean()
     length = float(np.linalg.norm(centred))
     return centred / length if length > 0 else np.zeros(len(values))
