@@ -34,7 +34,7 @@ def masked(people):
 
 def test_measures_are_chosen_by_name_group_and_side(people):
     found = microagg.evaluate(people, people, RECIPE, measures=["D_X", "distribution"], aligned=True)
-    assert [measure.name for measure in found] == ["D_X", "JSD", "wasserstein", "KS"]
+    assert [measure.name for measure in found] == ["D_X", "JSD", "wasserstein", "KS", "categories_lost"]
     assert {measure.about for measure in microagg.evaluate(people, people, RECIPE, measures="utility")} == {"utility"}
     by_default = {one.name for one in DEFINITIONS if one.default}
     assert {measure.name for measure in microagg.evaluate(people, people, RECIPE)} == by_default

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
+from microagg.cli.terminal import NO_REPORT, explains_errors, hears_report_warnings, print_json, say, shows_progress
 
 __all__ = ["release"]
+
+LOSS_OF_CELLS = (
+    "within cells, in the space they were formed in, before values are chosen and rounded; SSE_SST in reports and "
+    "evaluations is of the published values"
+)
 
 
 @explains_errors
@@ -35,12 +41,14 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.catalogue import method_named
+    from microagg.releases.exposure_text import TITLE, told
     from microagg.releases.input import TEXT_FORMATS, read_input
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
     from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
     from microagg.releases.recipe import Recipe
-    from microagg.releases.release import FILES
+    from microagg.releases.release import FILES, STATEMENT
+    from microagg.releases.statement import printable
     from microagg.releases.storage import refuse_existing
     from microagg.tables.frames import columns_phrase
     from microagg.tables.labels import has_labels
@@ -61,8 +69,10 @@ def release(
     with shows_progress():
         table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
-        folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
+        with hears_report_warnings() as unreported:
+            folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
     statement = made.statement
+    written = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))
     if as_json:
         print_json(
             {
@@ -71,7 +81,7 @@ def release(
                 "n_records": statement.n_records,
                 "n_cells": made.n_cells,
                 "information_loss": made.information_loss,
-                "statement": statement.as_dict(),
+                "statement": written,
             }
         )
     if target_format in TEXT_FORMATS and has_labels(table):
@@ -86,11 +96,16 @@ def release(
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
     say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
-    for count in statement.recounts:
+    for count in written["recounts"]:
         say(
-            f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
-            f"{count.smallest} times."
+            f"Counted on the written file: every combination of {', '.join(count['attributes'])} occurs at least "
+            f"{count['smallest']} times."
         )
+    exposed = told(written.get("exposure", ()))
+    if exposed:
+        say(TITLE)
+    for sentence in exposed:
+        say(f"  - {printable(sentence)}")
     for guarantee in statement.guarantees:
         if guarantee.private:
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
@@ -101,10 +116,14 @@ def release(
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
     if made.information_loss is not None:
-        say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
+        say(f"Information loss: {made.information_loss:.4f} % ({LOSS_OF_CELLS})")
     for remark in statement.as_dict()["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
-    if report:
+    if report and not unreported:
         say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")
+    for warning in unreported:
+        say(f"warning: {warning}")
+    if unreported:
+        raise typer.Exit(NO_REPORT)

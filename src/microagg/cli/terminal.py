@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from microagg.errors import GuaranteeError, MicroaggError
+from microagg.errors import GuaranteeError, MicroaggError, place_of
 
 __all__ = [
     "Aligned",
@@ -21,6 +22,7 @@ __all__ = [
     "ReceiptFile",
     "explains_errors",
     "fail",
+    "hears_report_warnings",
     "print_json",
     "say",
     "shows_progress",
@@ -32,6 +34,7 @@ R = TypeVar("R")
 NOT_MET = 1
 BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
+NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 
 # How a command is told which rows of two tables belong together.
@@ -70,6 +73,8 @@ def fail(message: str, code: int) -> NoReturn:
 def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
     """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input.
 
+    (3 is a release's own: it was written, whole, but without the report that was asked for.)
+
     An unforeseen error tells where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
     """
@@ -92,17 +97,29 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             if os.environ.get("MICROAGG_DEBUG"):
                 raise
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
             fail(
-                f"unforeseen {type(error).__name__} at {where}; nothing was written. Its message is withheld, as it "
+                f"{place_of(error)}; nothing was written. Its message is withheld, as it "
                 "may hold values of records: set MICROAGG_DEBUG=1 to see it",
                 INTERNAL,
             )
 
     return guarded
+
+
+@contextmanager
+def hears_report_warnings() -> Iterator[list[str]]:
+    """Collect what is said of a report that could not be made; other warnings go on as they would."""
+    from microagg.errors import ReportWarning
+
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", ReportWarning)
+        yield found
+    for one in heard:
+        if issubclass(one.category, ReportWarning):
+            found.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager

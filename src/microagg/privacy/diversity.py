@@ -12,11 +12,13 @@ import numpy.typing as npt
 __all__ = [
     "STEP",
     "Diversity",
+    "agreeing_records",
     "coarse_codes",
     "distinct_per_cell",
     "entropy_per_cell",
     "label_diversity",
     "recursive_per_cell",
+    "single_values",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -90,6 +92,29 @@ def distinct_per_cell(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArr
     largest = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(largest, cell, counts)
     return distinct, largest
+
+
+def agreeing_records(codes: npt.NDArray[Any], labels: IntArray) -> int:
+    """How many records are in cells whose records all have one code.
+
+    Examples
+    --------
+    >>> agreeing_records(np.array([1, 1, 2, 3, 3]), np.array([0, 0, 0, 1, 1]))
+    2
+    """
+    return int(np.bincount(labels)[distinct_per_cell(codes, labels)[0] == 1].sum())
+
+
+def single_values(codes: IntArray) -> int:
+    """How many values occur once; a missing one (-1) is none.
+
+    Examples
+    --------
+    >>> single_values(np.array([4, 4, 7, 9, -1]))
+    2
+    """
+    _, counts = np.unique(codes[codes >= 0], return_counts=True)
+    return int((counts == 1).sum())
 
 
 def label_diversity(

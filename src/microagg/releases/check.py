@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import TableError
 from microagg.privacy.guarantee import DRAWN, K_ANONYMITY
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure import recheck_exposure
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
@@ -60,7 +61,18 @@ def check_release(folder: str | Path) -> list[Finding]:
     else:
         findings += [_check_k(table, block, recipe.k) for block in blocks]
     findings.append(_check_statement(folder, recipe, blocks))
+    if blocks and recipe.aggregate.form is not AggregateForm.SAMPLED:
+        findings.append(recheck_exposure(table, recipe, _statement_in(folder)))
     return findings
+
+
+def _statement_in(folder: Path) -> dict[str, Any]:
+    """The statement; empty if it cannot be read, which is a finding of its own."""
+    try:
+        found = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:

@@ -20,6 +20,7 @@ from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.privacy.mechanism import noise_from
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure import exposure_of
 from microagg.releases.guidance import guided, told, told_of_pairing
 from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
@@ -120,6 +121,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
         require_k(count, "the table as it would be written")
+    blocks_counted = [guarantee.attributes for guarantee in counted]
+    exposure = exposure_of(released, recipe, blocks_counted, frame) if counted else None
     seeded_noise = (SEEDED_NOISE,) if method.is_private and seed is not None else ()
     statement = Statement(
         guarantees=guarantees,
@@ -128,6 +131,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks, *seeded_noise])),
         seeded=seed is not None,
         budget=None if protected.budget is None else told_budget(protected.budget, recipe),
+        exposure=None if exposure is None else tuple(exposure.public()),
     )
     manifest = Manifest(
         recipe=recipe.as_dict(),
@@ -148,6 +152,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         information_loss=protected.information_loss,
         original=frame,
         origins=origins,
+        exposure=exposure,
     )
 
 

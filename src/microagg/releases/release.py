@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import ParameterError, TableError, did_you_mean
+from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure import Exposure
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.protected import Block
 from microagg.releases.receipt import Receipt
@@ -58,6 +60,8 @@ class Release:
         The input, for reports. Internal, as `blocks`.
     origins : ndarray or None
         For each released record its place in the input; None if rows are no records. Internal.
+    exposure : Exposure or None
+        Of a k-anonymous release what k does not hide, counted exactly. Internal; the statement has it rounded.
     """
 
     frame: Frame = field(repr=False)
@@ -69,6 +73,7 @@ class Release:
     information_loss: float | None
     original: Frame | None = field(default=None, repr=False)
     origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    exposure: Exposure | None = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -99,7 +104,8 @@ class Release:
             Must not exist, unless `overwrite`, and then be an earlier release or empty.
         format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
         report : bool, default False
-            Write the public report (``report.html``, ``report.json``), too.
+            Write the public report (``report.html``, ``report.json``), too. Should it fail, the release is written
+            without it, and a ReportWarning says so.
         overwrite : bool, default False
         """
         folder = Path(folder).absolute()
@@ -110,7 +116,7 @@ class Release:
         name = f"table.{format}"
         with whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial:
             write_table(self.frame.table, partial / name)
-            statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
+            statement = self._statement_of_written(partial / name)
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
             private = method_named(self.recipe.method).private
@@ -120,16 +126,32 @@ class Release:
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
-            if report:
-                written_report = replace(self, statement=statement)._report(files)
-                (partial / REPORT).write_text(written_report.as_html(), encoding="utf-8")
-                (partial / REPORT_JSON).write_text(written_report.as_json(), encoding="utf-8")
+            failure = self._write_report(partial, statement, files) if report else ""
+            if report and not failure:
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
             files[MANIFEST] = sha256_of_file(partial / MANIFEST)
             Receipt(self.digest, files, self.origins).save(self.receipt_path(folder))
+        if failure:
+            warnings.warn(
+                f"the report could not be made ({failure}); the release in {folder.name!r} is whole without it. "
+                "'microagg report' with MICROAGG_DEBUG=1 shows what happened",
+                ReportWarning,
+                stacklevel=2,
+            )
         return folder
+
+    def _write_report(self, folder: Path, statement: Statement, files: Mapping[str, str]) -> str:
+        """Write the public report; if it cannot be made, return where it failed: a release does not depend on it."""
+        try:
+            made = replace(self, statement=statement)._report(files)
+            page, numbers = made.as_html(), made.as_json()
+        except Exception as error:
+            return place_of(error)
+        (folder / REPORT).write_text(page, encoding="utf-8")
+        (folder / REPORT_JSON).write_text(numbers, encoding="utf-8")
+        return ""
 
     def report(self, path: str | Path, *, internal: bool = False, full: bool = False, overwrite: bool = False) -> Path:
         """Write a report that a person can read, print and sign, and beside it the same numbers as JSON.
@@ -178,8 +200,12 @@ class Release:
         folder = Path(folder)
         return folder.with_name(f"{folder.name}.receipt-{self.digest.salted_sha256[:12]}.json")
 
-    def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
+    def _statement_of_written(self, path: Path) -> Statement:
         written = read_as_written(path)
+        exposure = None if self.exposure is None else tuple(self.exposure.on_written(written, self.recipe).public())
+        return replace(self.statement, recounts=self._recounts_of_written(written), exposure=exposure)
+
+    def _recounts_of_written(self, written: pa.Table) -> tuple[Recount, ...]:
         counted = [guarantee for guarantee in self.statement.guarantees if guarantee.counted]
         return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in counted)
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
+from microagg.releases.exposure_text import TITLE, told
 from microagg.releases.verify import Recount
 
-__all__ = ["Statement"]
+__all__ = ["Statement", "printable"]
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
@@ -43,6 +44,8 @@ class Statement:
         True if chance was replaced by a fixed seed.
     budget : dict or None
         Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
+    exposure : tuple of dict or None
+        Of a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.releases.exposure`.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -51,6 +54,7 @@ class Statement:
     remarks: tuple[str, ...] = ()
     seeded: bool = False
     budget: Mapping[str, Any] | None = None
+    exposure: tuple[Mapping[str, Any], ...] | None = None
 
     @property
     def for_publication(self) -> bool:
@@ -64,6 +68,7 @@ class Statement:
             "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
             "recounts": [count.as_dict() for count in self.recounts],
+            **({} if self.exposure is None else {"exposure": [dict(one) for one in self.exposure]}),
             **({} if self.budget is None else {"budget": dict(self.budget)}),
             "remarks": self._all_remarks(),
         }
@@ -92,10 +97,13 @@ class Statement:
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
             lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
+        exposed = told(self.exposure or ())
+        if exposed:
+            lines += [TITLE, *_bullets(exposed)]
         remarks = self._all_remarks()
         if remarks:
             lines += ["Remarks:", *_bullets(remarks)]
-        return "\n".join(_printable(line) for line in lines) + "\n"
+        return "\n".join(printable(line) for line in lines) + "\n"
 
     def _spending(self) -> list[str]:
         assert self.budget is not None
@@ -111,7 +119,7 @@ class Statement:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Control characters (of a column's name) as escapes: a statement is shown on terminals."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 

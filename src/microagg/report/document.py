@@ -16,6 +16,7 @@ from microagg.report.sections.budget import budget
 from microagg.report.sections.cells import cells
 from microagg.report.sections.correlations import correlations
 from microagg.report.sections.done import done
+from microagg.report.sections.exposure import exposure
 from microagg.report.sections.measures import measures
 from microagg.report.sections.promises import promises, verdict
 
@@ -70,6 +71,7 @@ class Report:
                 "columns": len(material.released.names),
                 "verdict": verdict(material),
                 "promises": promises(material),
+                "exposure": exposure(material),
                 "done": done(material),
                 "attributes": attributes(material),
                 "correlations": correlations(material),

@@ -13,12 +13,13 @@ from microagg.evaluation.records import Values
 from microagg.privacy.diversity import (
     STEP,
     Diversity,
+    agreeing_records,
     coarse_codes,
     entropy_per_cell,
     label_diversity,
     recursive_per_cell,
 )
-from microagg.schema.attribute import Kind
+from microagg.schema.attribute import Kind, Role
 from microagg.schema.measure import Measured
 from microagg.space.standardize import standardize
 
@@ -102,7 +103,31 @@ def _recursive(context: Context) -> Worth:
     return Worth(found["l = 2"], context.unmeasured, details=found)
 
 
+def _agreement(context: Context) -> Worth:
+    names = [name for name in context.schema.of_role(Role.CONFIDENTIAL) if name in context.after.names]
+    if not names:
+        return Worth(None, "no confidential attribute is published")
+    codes = [context.after.column(name).codes for name in names]
+    n_records = context.after.n_records
+    details: dict[str, float | None] = {
+        name: agreeing_records(one, context.cells) / n_records for name, one in zip(names, codes, strict=True)
+    }
+    by_chance = [max(agreeing_records(one, cells) for one in codes) / n_records for cells in shuffled_cells(context)]
+    worst = max(value for value in details.values() if value is not None)
+    return Worth(worst, baseline=float(np.mean(by_chance)), details=details)
+
+
 DIVERSITY = (
+    Definition(
+        "agreement",
+        "risk",
+        "diversity",
+        "lower",
+        "share of records in cells that agree in a confidential attribute, missing counted as a value: the largest "
+        "over attributes, with or without a kind. What is true of the whole cell is known of each of its records",
+        _agreement,
+        high=1.0,
+    ),
     Definition(
         "l_avg",
         "risk",

@@ -99,6 +99,18 @@ def _wasserstein(context: Context) -> Worth:
     )
 
 
+def _categories_lost(context: Context) -> Worth:
+    details: dict[str, float | None] = {}
+    for one in context.pairs:
+        if one.joint.kind is Kind.NUMERIC:
+            continue
+        before, after = (set(np.unique(side[~np.isnan(side)]).tolist()) for side in one.values)
+        details[one.name] = len(before - after) / len(before) if before else None
+    if not details:
+        return Worth(None, "needs a nominal or ordinal quasi-identifier")
+    return mean_of(details)
+
+
 DISTRIBUTION = (
     Definition(
         "JSD",
@@ -133,6 +145,17 @@ DISTRIBUTION = (
         _ks,
         high=1.0,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
+    ),
+    Definition(
+        "categories_lost",
+        "utility",
+        "distribution",
+        "lower",
+        "mean over nominal and ordinal quasi-identifiers of the share of the original's categories that no released "
+        "record has",
+        _categories_lost,
+        high=1.0,
         holds_of=RowKind.RANKS,
     ),
 )
