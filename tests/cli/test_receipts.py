@@ -192,3 +192,10 @@ def test_marginals_are_known_by_their_folder_their_recipe_or_a_flag(folder):
 def test_a_file_needs_a_recipe(folder):
     assert "--recipe" in run("evaluate", "data.csv", "out/table.csv", code=2).stderr
     assert "--recipe" in run("report", "data.csv", "out/table.csv", "-o", "x.html", code=2).stderr
+
+
+def test_an_internal_report_lies_beside_the_folder_unless_told_otherwise(folder):
+    run("report", "data.csv", "out", "--internal")
+    assert "INTERNAL" in Path("out.internal.html").read_text()
+    assert "--output" in run("report", "data.csv", "out", code=2).stderr
+    run("check", "out")

@@ -17,8 +17,13 @@ def report(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write; its numbers go beside it as JSON.")
-    ],
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The page to write; its numbers go beside it as JSON. An internal one of a folder: default beside it.",
+        ),
+    ] = None,
     recipe: Annotated[
         Path | None,
         typer.Option("--recipe", "-r", help="What the columns are; the folder of a release brings its own."),
@@ -41,6 +46,10 @@ def report(
 
     if recipe is None and not released.is_dir():
         raise InputError("to report on a file, say what its columns are: --recipe recipe.toml")
+    if output is None:
+        if not (internal and released.is_dir()):
+            raise InputError("say where to write the page: --output report.html")
+        output = released.absolute().with_name(f"{released.absolute().name}.internal.html")
     if receipt is not None and (aligned is not None or key is not None):
         raise InputError("--receipt tells which rows belong together: leave out --aligned, --shuffled and --key")
     given = None if recipe is None else Recipe.load(recipe)

@@ -144,12 +144,16 @@ def codes_of(table: Frame, name: str) -> IntArray:
 
 
 def combinations(table: Frame, names: Sequence[str]) -> IntArray:
-    """Label records by their combination of values: 0 to the number of combinations - 1."""
+    """Label records by their combination of values: 0 to the number of combinations - 1, by first occurrence."""
+    import pyarrow as pa
+
     labels = np.zeros(table.n_records, dtype=np.int64)
     for name in names:
         codes = codes_of(table, name)
-        _, labels = np.unique(labels * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)
-    return labels.astype(np.int64)
+        keys = labels * (int(codes.max(initial=0)) + 2) + codes + 1
+        # Hashing a million keys takes a tenth of the time of sorting them.
+        labels = pa.array(keys).dictionary_encode().indices.to_numpy().astype(np.int64)
+    return labels
 
 
 def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[str]) -> bool | None:

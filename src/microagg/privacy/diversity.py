@@ -191,6 +191,14 @@ def recursive_per_cell(codes: npt.NDArray[Any], labels: IntArray, rarest: int = 
 
 def _counts_in_cells(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArray, IntArray]:
     """The cell and the count of each value in each cell, in the order of the cells."""
-    _, dense = np.unique(codes, return_inverse=True)
-    pairs, counts = np.unique(labels * (int(dense.max()) + 1) + dense, return_counts=True)
-    return pairs // (int(dense.max()) + 1), counts
+    dense = codes
+    if not np.issubdtype(codes.dtype, np.integer) or codes.min() < 0 or codes.max() > len(codes):
+        _, dense = np.unique(codes, return_inverse=True)
+    n_codes = int(dense.max()) + 1
+    pairs = labels * n_codes + dense
+    if (int(labels.max()) + 1) * n_codes <= 4 * len(labels):  # counting is quicker than sorting
+        counts = np.bincount(pairs).astype(np.int64)
+        found = np.flatnonzero(counts)
+        return found // n_codes, counts[found]
+    found, counts = np.unique(pairs, return_counts=True)
+    return found // n_codes, counts

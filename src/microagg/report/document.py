@@ -31,8 +31,11 @@ PUBLIC = (
     "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
     "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
     "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
-    "than {least} records. What the public statement and manifest of the release say is repeated as it is; they may name "
-    "categories that are gone, if at least {least} original records had them."
+    "than {least} records. What the public statement and manifest of the release say is repeated as it is."
+)
+GONE = (
+    " The statement tells how many categories the original had, and names those that are gone if at least {least} "
+    "original records had them."
 )
 PRIVATE = (
     " The release is differentially private: what is told of the original records here was computed from the released "
@@ -60,6 +63,9 @@ class Report:
     def of(cls, material: Material) -> Report:
         """Read the material; nothing of the release is computed again."""
         told = INTERNAL if material.internal else PUBLIC.format(least=material.least)
+        gone = any(one["what"] == "categories" for one in (material.statement or {}).get("exposure", ()))
+        if gone and not material.internal:
+            told += GONE.format(least=material.least)
         if material.is_private and not material.internal:
             told += PRIVATE
         return cls(

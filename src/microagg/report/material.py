@@ -163,7 +163,7 @@ class Material:
             places = self.origins[chosen]
             rows = Rows(np.arange(len(chosen), dtype=np.int64))
             # Records that were left out are records of the original, too: as large a share of them.
-            left_out = np.setdiff1d(np.arange(before.n_records), self.origins)
+            left_out = np.flatnonzero(np.bincount(self.origins, minlength=before.n_records) == 0)
             others = left_out[_random_rows(len(left_out), len(left_out) * len(chosen) // len(self.origins))]
             beside = before.take(np.concatenate([places, others]))
             return Sample(beside, self.released.take(chosen), rows, False, places)

@@ -34,23 +34,28 @@ _MOST_RECURSIVE = 10
 STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
 
 
-def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
-    """Each attribute's values as codes: all apart, and numbers in steps of 0.2 standard deviations."""
-    exact: list[FloatArray] = []
-    coarse: list[npt.NDArray[np.generic]] = []
+def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[IntArray], list[IntArray]]:
+    """Each attribute's values as codes 0, 1, ...: all apart, and numbers in steps of 0.2 standard deviations."""
+    exact: list[IntArray] = []
+    coarse: list[IntArray] = []
     for attribute in attributes:
-        codes = np.where(attribute.missing, np.inf, attribute.values)
+        codes = _dense(np.where(attribute.missing, np.inf, attribute.values))
         exact.append(codes)
-        steps = coarse_codes(standardize(attribute.values, "zscore"))
-        coarse.append(steps if attribute.kind is Kind.NUMERIC else codes)
+        in_steps = attribute.kind is Kind.NUMERIC
+        coarse.append(_dense(coarse_codes(standardize(attribute.values, "zscore"))) if in_steps else codes)
     return exact, coarse
+
+
+def _dense(values: npt.NDArray[np.generic]) -> IntArray:
+    codes: IntArray = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def _diversity(context: Context) -> Diversity:
     return context.once("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
 
 
-def confidential_codes(context: Context) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+def confidential_codes(context: Context) -> tuple[list[IntArray], list[IntArray]]:
     """The confidential attributes as codes: all values apart, and numbers in steps."""
     return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
 
