@@ -1,4 +1,4 @@
-"""Reports of tables made to break them: a release never goes without its report, and figures are those of evaluate()."""
+"""Reports of tables made to break them: no release goes without its report, and figures are those of evaluate()."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 import microagg
-import microagg.errors
 from campaigns.campaign import Campaign
 from microagg import MicroaggError, Recipe
 from microagg.releases.check import check_release
 from microagg.report.sections.measures import ON_ALL
 
 WORDS = ("", " ", "a", "A", "<b>&", "{{ 7 }}", "\x1b[31m", "\u202e", "NA", "nan", "0", "0.0", "=1+1", "x" * 300)
+ROLES = ("quasi_identifier", "confidential", "non_confidential")
 EDGES = (0.0, -0.0, 5e-324, 1e-310, 1e-300, 1.0, 1 + 2**-52, 1.7e15, 1.7e15 + 0.25, 2.0**53, 1e150, 1e160, 1.7e308)
 
 
@@ -28,9 +28,7 @@ def case(number: int) -> str:
     columns, attributes = {}, {}
     for i, name in enumerate(names.tolist()):
         column, kind = _column(rng, n_records)
-        role = (
-            "quasi_identifier" if i == 0 else str(rng.choice(["quasi_identifier", "confidential", "non_confidential"]))
-        )
+        role = "quasi_identifier" if i == 0 else str(rng.choice(ROLES))
         columns[name], attributes[name] = column, {"role": role, "kind": kind}
     method = str(rng.choice(["mdav", "vmdav", "pcp", "individual_ranking", "mic1d"]))
     missing = {"policy": str(rng.choice(["own_cell", "suppress", "impute"])), "small": "merge_small"}
@@ -40,14 +38,14 @@ def case(number: int) -> str:
     except MicroaggError:
         return "refused"
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("error", microagg.errors.ReportWarning)
+        warnings.simplefilter("error")
         try:
             saved = made.save(Path(folder) / "out", format=str(rng.choice(["csv", "parquet"])), report=True)
         except MicroaggError:
             return "refused on writing"
         assert all(finding.holds for finding in check_release(saved)), "a check fails"
         facts = json.loads(made.report(Path(folder) / "page.html", internal=True).with_suffix(".json").read_text())
-    _same_figures(facts, pa.table(columns), made)
+        _same_figures(facts, pa.table(columns), made)
     return "reported"
 
 

@@ -118,7 +118,8 @@ def public_numbers(column: Column, least: int) -> dict[str, Any]:
     # Whole numbers are cut between them, so that 20 to 25 means the same to everyone.
     first -= 0.5 if column.is_integer and step is not None and step <= 2 else 0.0
     n_parts = min(max(1, math.ceil((high - first) / grid)), 2 * _PARTS) if grid > 0 else 1
-    inside = np.floor((numbers.values - first) / grid) if grid > 0 else np.zeros(len(values))
+    with np.errstate(over="ignore"):  # what is too far away is clipped
+        inside = np.floor((numbers.values - first) / grid) if grid > 0 else np.zeros(len(values))
     counts = np.bincount(np.clip(inside, -1, n_parts).astype(np.int64) + 1, minlength=n_parts + 2)
     steps, pooled = pool_bins([-np.inf, *range(n_parts + 1), np.inf], counts.tolist(), least)
     if len(pooled) < 2:
@@ -183,7 +184,8 @@ def _exact_bins(numbers: _Numbers, n_before: int, scale: _Scale, *, whole: bool)
         n_bins = int(span // width) + 1
     places = np.minimum(np.floor(from_low / width), n_bins - 1).astype(np.int64) if width > 0 else from_low * 0
     edges = [numbers.outside(low + i * width) for i in range(n_bins)]
-    edges.append(numbers.outside(low + n_bins * width if whole or span == 0 else high))
+    beyond = whole or (span == 0 and numbers.exponent == 0)
+    edges.append(numbers.outside(low + n_bins * width if beyond else high))
     counts = {
         "before": np.bincount(places[:n_before].astype(np.int64), minlength=n_bins),
         "after": np.bincount(places[n_before:].astype(np.int64), minlength=n_bins),
