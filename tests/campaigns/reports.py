@@ -30,7 +30,7 @@ def case(number: int) -> str:
         column, kind = _column(rng, n_records)
         role = "quasi_identifier" if i == 0 else str(rng.choice(ROLES))
         columns[name], attributes[name] = column, {"role": role, "kind": kind}
-    method = str(rng.choice(["mdav", "vmdav", "pcp", "individual_ranking", "mic1d"]))
+    method = str(rng.choice(["mdav", "vmdav", "pcp", "individual_ranking"]))
     missing = {"policy": str(rng.choice(["own_cell", "suppress", "impute"])), "small": "merge_small"}
     try:
         recipe = Recipe(method=method, k=int(rng.choice([2, 3, 10])), attributes=attributes, missing=missing)
