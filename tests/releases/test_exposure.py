@@ -203,3 +203,20 @@ def test_adult_tells_what_ten_anonymity_leaves_open(reference_data):
     assert 0.2 < stated["agreement", "income"]["share"] < 0.5
     countries = stated["categories", "native-country"]
     assert countries["after"] < countries["before"] / 2
+
+
+def test_how_much_a_category_lost_does_not_tell_how_many_had_it():
+    place = np.array(["n"] * 342 + ["mill"] * 58)
+    place = place[np.random.default_rng(1).permutation(N)]
+    place[AGE == 39] = "mill"  # one cell of ten keeps it
+    had = int((place == "mill").sum())
+    by_age = Recipe(k=10, attributes=RECIPE.attributes | {"place": nominal(weight=0.001)})
+    made = microagg.release(people(place=place), by_age)
+    has = made.table["place"].to_pylist().count("mill")
+    assert 0 < has < had / 2
+    (shrunk,) = entries(made, "categories")["place"]["shrunk"]
+    assert shrunk == {"category": "mill", "lost": round(1 - has / had, 1)}
+    candidates = [n for n in range(has + 10, N) if min(round(1 - has / n, 1), 0.9) == shrunk["lost"]]
+    assert len(candidates) > 3
+    (exact,) = [one for one in made.exposure.exact() if one["what"] == "categories"]
+    assert exact["shrunk"] == [{"category": "mill", "lost": 1 - has / had, "before": had, "after": has}]

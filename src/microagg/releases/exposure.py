@@ -89,7 +89,10 @@ class Exposure:
         return max(self.k, LEAST)
 
     def public(self) -> list[dict[str, Any]]:
-        """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10)."""
+        """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10).
+
+        Of a category how much it lost is told in tenths: with how many have it still, more would tell how many had it.
+        """
         n, least = self.n_records, self.least
         entries: list[dict[str, Any]] = []
         for one in self.agreements:
@@ -116,7 +119,7 @@ class Exposure:
         for gone in self.categories:
             held = sum(gone.vanished.values())
             named = [label for label, count in gone.vanished.items() if count >= least]
-            shrunk = {label: two for label, two in gone.shrunk.items() if two[0] >= least}
+            shrunk = {label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least}
             if not gone.vanished and not shrunk:
                 continue
             few = 0 < held < least
@@ -129,7 +132,7 @@ class Exposure:
                     **({"fewer_than": least} if few else {}),
                     "vanished": named[:_NAMED],
                     "shrunk": [
-                        {"category": label, "lost": round(1 - after / before, 2)}
+                        {"category": label, "lost": min(round(1 - after / before, 1), 0.9)}
                         for label, (before, after) in list(shrunk.items())[:_NAMED]
                     ],
                 }

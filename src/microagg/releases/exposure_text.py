@@ -72,9 +72,15 @@ def _categories(entry: Mapping[str, Any]) -> str:
     if entry["vanished"]:
         said += f"; vanished: {', '.join(entry['vanished'])}{', ...' if _more(entry) else ''}"
     if entry["shrunk"]:
-        lost = [f"{one['category']} (by {100 * one['lost']:.0f} %)" for one in entry["shrunk"]]
+        lost = [f"{one['category']} ({_lost(one)})" for one in entry["shrunk"]]
         said += f"; shrank most: {', '.join(lost)}"
     return said
+
+
+def _lost(one: Mapping[str, Any]) -> str:
+    if "before" in one:
+        return f"{one['before']} to {one['after']} records"
+    return f"by about {100 * one['lost']:.0f} %{' or more' if one['lost'] >= 0.9 else ''}"
 
 
 def _more(entry: Mapping[str, Any]) -> bool:
