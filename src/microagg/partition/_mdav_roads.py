@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg.partition._compiling import announce_compiling, needs_compiling
 
-__all__ = ["ALGORITHMS", "mdav_cells", "near_one"]
+__all__ = ["ALGORITHMS", "mdav_cells"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,26 +25,6 @@ _PROBE = 2_000_000  # distances and bounds after which tree and scan are first c
 _VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wait for memory
 _BUILDING, _COMPILING = 0.02, 10.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
-_LARGEST_SAFE = 2.0**256
-
-
-def near_one(X: FloatArray) -> FloatArray:
-    """The matrix times a power of two, if its squares could overflow or vanish; else the matrix itself.
-
-    The largest magnitude becomes one between a half and one. Multiplying by a power of two rounds nothing, except
-    values some 2^1000 times smaller than the largest, which no distance can see. Distances are *defined* on this.
-
-    Examples
-    --------
-    >>> near_one(np.array([[2.0**-500], [2.0**-502]]))
-    array([[0.5  ],
-           [0.125]])
-    """
-    largest = float(max(X.max(), -X.min()))
-    if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
-        return X
-    scaled: FloatArray = np.ldexp(X, -int(np.frexp(largest)[1]))
-    return scaled
 
 
 def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> IntArray:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._scaling import times_power_of_two
 from microagg._threads import cores
 from microagg.partition.recombine import distinct_cells, sse_of_cells
 
@@ -59,6 +60,12 @@ class Certificate:
     total: float
     k: int
     finished: bool
+
+    def scaled(self, exponent: int) -> Certificate:
+        """The same certificate where every squared distance is ``2**exponent`` times as large."""
+        sums = np.array([self.sse, self.total, self.lower_bound or 0.0])
+        sse, total, lower_bound = times_power_of_two(sums, exponent).tolist()
+        return replace(self, sse=sse, total=total, lower_bound=None if self.lower_bound is None else lower_bound)
 
     def __str__(self) -> str:
         loss = self._percent(self.sse)

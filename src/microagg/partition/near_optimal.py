@@ -115,3 +115,8 @@ class NearOptimal(Partitioner):
             self.certificate_ = certify(X, cells_from, k, self.time_limit or _CERTIFIED_WITHIN)
         self.lower_bound_ = self.certificate_.lower_bound if self.certificate_ else None
         return refined.labels
+
+    def _scale_back(self, exponent: int) -> None:
+        if self.certificate_ is not None:
+            self.certificate_ = self.certificate_.scaled(exponent)
+            self.lower_bound_ = self.certificate_.lower_bound

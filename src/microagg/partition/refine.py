@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order
@@ -70,7 +71,8 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    X = check_array(X, dtype=np.float64, order="C")
+    with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
+        X = near_one(check_array(X, dtype=np.float64, order="C"))
     start = checked_labels(labels, len(X), k)
     return cells_in_order(improved(X, start, int(k), EFFORTS[effort], random_state, Halt(time_limit)).labels)
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg._validation import Constraint, Integer, Real
 from microagg.partition._compiling import announce_compiling
-from microagg.partition._mdav_roads import near_one
 from microagg.partition.base import Partitioner, within_cell_sse
 
 __all__ = ["VMDAV"]

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._random import uniforms_from
+from microagg._scaling import exponent_near_one, near_one, times_power_of_two
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.moments import Content
-from microagg.errors import GuaranteeError, InputError, ParameterError
+from microagg.errors import GuaranteeError, InputError, ParameterError, TableError
 from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.privacy.mechanism import noise_from
@@ -155,7 +156,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     """Cells of records, block by block."""
     uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
-    spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
+    spaces = _spaces_near_one(prepared, recipe)
     if method_named(recipe.method).labels == "attributes":
         chosen = contiguous_blocks(names, 1)
     else:
@@ -203,6 +204,25 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
+def _spaces_near_one(prepared: Prepared, recipe: Recipe) -> dict[str, FloatArray]:
+    """The coordinates of each quasi-identifier; all times one power of two where squares would overflow or vanish.
+
+    Cells, medoids, associations and shares of the loss are the same on any scale. Distortions are not.
+    """
+    columns = prepared.measured.items()
+    spaces = {name: mixed_space([column], recipe.space.standardize).matrix for name, column in columns}
+    if method_named(recipe.method).partitioner_class.fixed_order:  # which minds the scale without looking at the data
+        return spaces
+    scale = exponent_near_one(spaces.values())
+    guides = [mixed_space(list(prepared.guides.values()), recipe.space.standardize).matrix] if recipe.guides else []
+    if guides and (scale or exponent_near_one(guides)):
+        raise TableError(
+            "quasi-identifiers or the attributes that guide the cells are too large or too small for squared distances "
+            'between them. Bring all to one scale: [space] standardize = "zscore"'
+        )
+    return {name: times_power_of_two(points, scale) for name, points in spaces.items()} if scale else spaces
+
+
 def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
     """Form cells within each group; also what was proved about their loss."""
     method = method_named(recipe.method)
@@ -244,9 +264,10 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
     for j, column in enumerate(columns):
         published = rounded(column, fitted.published_[:, j] - column.column.origin)
         arrays[column.name] = column.published(published)
-        variance = float(column.values.var())
+        before, after = near_one(np.stack([column.values, published]))  # so that squares neither overflow nor vanish
+        variance = float(before.var())
         if variance > 0:
-            lost += float(((published - column.values) ** 2).mean()) / variance
+            lost += float(((after - before) ** 2).mean()) / variance
             varying += 1
     remarks = (
         f"values of {len(columns)} attributes were mixed into {fitted.n_cells_} partitions of {recipe.k} values; the "

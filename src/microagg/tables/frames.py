@@ -7,8 +7,9 @@ came from and gives the same back. A pandas index plays no part: records are kno
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
+from microagg.tables.type_ranges import float_range, stored_range, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +56,7 @@ class Column:
     name: str
     array: pa.Array
     ordered_categories: tuple[Any, ...] | None = None
+    counted_from: int | None = None  # in place of the smallest value, see `origin`
 
     @cached_property
     def values(self) -> pa.Array:
@@ -123,8 +126,13 @@ class Column:
 
     @cached_property
     def origin(self) -> int:
-        """What :meth:`numbers` counts from: 0, or the smallest value of dates and of very large integers."""
+        """What :meth:`numbers` counts from: 0, or the smallest value of dates and of very large integers.
+
+        Where one was given (:attr:`counted_from`), as by declared bounds, it is that one, whatever the values are.
+        """
         integers = self._integers
+        if integers is not None and self.counted_from is not None:
+            return self.counted_from
         if integers is None or self.missing.all():
             return 0
         present = integers[~self.missing]
@@ -132,6 +140,16 @@ class Column:
         if high - low >= 2**62:
             raise TableError(f"column {self.name!r} spans more than 64-bit arithmetic can average")
         return low if self.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
+
+    @property
+    def _stored_range(self) -> tuple[int, int]:
+        """What integers of this column may be published: those its type can hold, and what it holds already."""
+        limits = stored_range(self.values.type)
+        assert limits is not None and self._integers is not None
+        present = self._integers[~self.missing]
+        if not len(present):
+            return limits
+        return min(limits[0], int(present.min())), max(limits[1], int(present.max()))
 
     @property
     def resolution(self) -> float | None:
@@ -215,10 +233,37 @@ class Column:
 
     def number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`numbers`."""
-        return float(self.absolute_number_of(value) - self.origin)
+        return float(self._bound(value) - self.origin)
 
     def absolute_number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`absolute`."""
+        return float(self._bound(value))
+
+    def counted_from_bounds(self, low: float | dt.date, high: float | dt.date) -> Column:
+        """The same column, its :attr:`origin` set by declared bounds alone and by nothing that a record holds.
+
+        Values must lie within the bounds (:meth:`n_outside`).
+        """
+        if self._integers is None:
+            return self
+        first, last = (min(max(math.floor(self._bound(bound)), -(2**63)), 2**63 - 1) for bound in (low, high))
+        # From the middle where differences to an end could be beyond 64 bits.
+        return replace(self, counted_from=first if last - first < 2**63 else (first + last + 1) // 2)
+
+    def n_outside(self, low: float | dt.date, high: float | dt.date) -> int:
+        """How many values lie outside declared bounds; integers and moments are compared exactly."""
+        first, last = self._bound(low), self._bound(high)
+        integers = self._integers
+        if integers is None:
+            numbers = self.absolute()
+            return int(((numbers < first) | (numbers > last)).sum())
+        least, most = max(math.ceil(first), -(2**63)), min(math.floor(last), 2**63 - 1)
+        if most < -(2**63) or least > 2**63 - 1:
+            return int((~self.missing).sum())
+        return int((((integers < least) | (integers > most)) & ~self.missing).sum())
+
+    def _bound(self, value: float | dt.date | dt.datetime) -> float:
+        """A declared bound on the scale of :meth:`absolute`; of moments a whole number, which no float rounds."""
         import pyarrow as pa
 
         t = self.values.type
@@ -232,10 +277,15 @@ class Column:
             value = dt.datetime(value.year, value.month, value.day)
         utc = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
         since = utc - dt.datetime(1970, 1, 1)
-        return self.unit * (since.days if pa.types.is_date(t) else since.total_seconds())
+        if pa.types.is_date(t):
+            return self.unit * since.days
+        return since // dt.timedelta(microseconds=1) * self.unit // 10**6
 
     def array_of(self, numbers: FloatArray, *, origin: int | None = None) -> pa.Array:
-        """The inverse of :meth:`numbers` (``origin=0``: of :meth:`absolute`): this column's type, NaN as missing."""
+        """The inverse of :meth:`numbers` (``origin=0``: of :meth:`absolute`): this column's type, NaN as missing.
+
+        Numbers beyond what the type can hold, as a time of day after 23:59:59, become the last that it can.
+        """
         import pyarrow as pa
 
         origin = self.origin if origin is None else origin
@@ -245,12 +295,10 @@ class Column:
         if pa.types.is_null(t):
             return pa.nulls(len(numbers))
         if self._integers is None:
-            array = pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
+            most = float_range(t)
+            array = pa.array(np.clip(numbers, -most, most), mask=missing, type=pa.float64()).cast(t)
         else:
-            integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + origin
-            if self.is_integer:  # rounding to a resolution may step over what the type can hold
-                limits = np.iinfo(t.to_pandas_dtype())
-                integers = np.clip(integers, max(limits.min, -(2**63)), min(limits.max, 2**63 - 1))
+            integers = within(np.where(missing, 0.0, numbers), origin, *self._stored_range)
             array = pa.array(integers, mask=missing, type=pa.int64())
             if pa.types.is_date32(t) or pa.types.is_time32(t):
                 array = array.cast(pa.int32())
