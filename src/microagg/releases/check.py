@@ -15,7 +15,7 @@ from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.releases.verify import Finding, recount
+from microagg.releases.verify import Finding, check_values_exist, recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
 from microagg.tables.frames import columns_phrase
@@ -47,7 +47,7 @@ def check_release(folder: str | Path) -> list[Finding]:
     findings = [_check_file(folder, name, promised.get(name)) for name in expected]
     findings.append(_check_nothing_else(folder, {MANIFEST, *expected}))
     table = read_as_written(folder / table_name)
-    findings.append(_check_columns(table, recipe))
+    findings += [_check_columns(table, recipe), check_values_exist(table)]
     if method_named(recipe.method).is_private:
         return [
             *findings,
@@ -70,11 +70,12 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     public values, which the findings say.
     """
     table = read_as_written(Path(path))
+    shown = [_check_columns(table, recipe), check_values_exist(table)]
     if method_named(recipe.method).is_private:
-        return [_check_columns(table, recipe), *check_private_table(table, recipe)]
+        return [*shown, *check_private_table(table, recipe)]
     if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return [_check_columns(table, recipe), _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
-    return [_check_columns(table, recipe), _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
+        return [*shown, _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
+    return [*shown, _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
 
 
 def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:

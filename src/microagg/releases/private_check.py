@@ -79,18 +79,33 @@ def numbers_as_written(chunked: Any, attribute: Attribute) -> tuple[Any, Column]
     import datetime as dt
 
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     array = pa.concat_arrays(chunked.chunks) if chunked.num_chunks != 1 else chunked.chunk(0)
     column = Column("", array)
-    if column.is_text:
-        bound = attribute.bounds[0] if attribute.bounds is not None else 0.0
-        kind = pa.timestamp("us") if isinstance(bound, dt.date) else pa.float64()
+    if not column.is_text:
+        return column.absolute(), column
+    bound = attribute.bounds[0] if attribute.bounds is not None else 0.0
+    moments = [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns")]
+    # Bounds of times of day are seconds, so only the text tells them from numbers.
+    for kind in moments if isinstance(bound, dt.date) else [pa.float64(), pa.time64("ns")]:
         try:
-            column = Column("", pc.cast(column.values, kind))
+            column = Column("", _text_as(column.values, kind))
         except pa.ArrowInvalid:
-            return np.full(len(array), np.nan), column
-    return column.absolute(), column
+            continue
+        return column.absolute(), column
+    return np.full(len(array), np.nan), column
+
+
+def _text_as(text: pa.Array, kind: pa.DataType) -> pa.Array:
+    """What a text says, as values of a type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_time(kind):
+        return pc.cast(text, kind)
+    # Arrow reads no times of day: of the first day there is, counted from its beginning, they are the same numbers.
+    moments = pc.cast(pc.binary_join_element_wise("1970-01-01", text.cast(pa.string()), " "), pa.timestamp(kind.unit))
+    return moments.cast(pa.int64()).cast(kind)
 
 
 def check_ranks_ascend(table: pa.Table, recipe: Recipe) -> Finding:
