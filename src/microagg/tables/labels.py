@@ -256,7 +256,8 @@ def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.Chun
         since_start = clock.days_before_1970 * 86_400 * clock.units_per_second
     else:
         moments = moments.cast(pa.time64("us"), safe=False)
-    units = pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 1_000_000 // clock.units_per_second)
+    # Not "safe": beyond 2^53 microseconds, in the year 2255, a double still tells milliseconds.
+    units = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), 1_000_000 // clock.units_per_second)
     return pc.add(units, since_start)
 
 
