@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
 from microagg.aggregate.moments import Content, Coskewness, CrossMoments
+from microagg.errors import TableError
 from microagg.partition.base import cells_in_order
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
@@ -26,11 +27,14 @@ from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
+from microagg.tables.frames import columns_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment"]
+
+_WIDEST_RAW = 1e60  # bounds in whose own unit third moments, their noise and its repair are floats
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -123,6 +127,8 @@ class CrossMoment:
         blocks: list[Block] = []
         tables: list[pa.Table] = []
         remarks: list[str] = []
+        if raw:
+            _require_cubes(columns)
         for attributes, share in zip(groups, shares, strict=True):
             own = [by_name[name] for name in attributes]
             widths = np.array([column.high - column.low if raw else 1.0 for column in own])
@@ -189,6 +195,17 @@ def _shares(budget: Budget, groups: Sequence[Sequence[str]], recipe: Recipe) -> 
         return list(budget.divide(names).values())
     by_group = {name: sum(weights[one] for one in group) for name, group in zip(names, groups, strict=True)}
     return list(budget.divide(by_group).values())
+
+
+def _require_cubes(columns: Sequence[PublicColumn]) -> None:
+    """Third moments are cubes: refuse bounds in whose own unit these would overflow or vanish."""
+    widths = {column.name: column.high - column.low for column in columns}
+    unfit = [name for name, width in widths.items() if not 1 / _WIDEST_RAW < width < _WIDEST_RAW]
+    if unfit:
+        raise TableError(
+            f"{columns_phrase(unfit)}: bounds this wide or narrow have no third moments in their own unit. "
+            'Set [privacy] units = "domain"'
+        )
 
 
 def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:

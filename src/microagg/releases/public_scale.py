@@ -25,6 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 
 FROM_DATA_FACTOR = 1.5  # of the largest value: the papers' domain
 _LARGEST = 1e300
+_NARROWEST = 1e-280  # width of bounds: sums are counted in steps of a fraction of it, which must be floats still
 _SECONDS_OF_DAY = 86_400
 _LARGEST_INTEGER = 2.0**62
 
@@ -155,6 +156,8 @@ def _numeric(column: Column, attribute: Attribute, clamp: bool, bounds_from_data
         low, high = (column.absolute_number_of(bound) for bound in attribute.bounds)
     if not np.isfinite(high - low):
         raise TableError(f"column {column.name!r}: its bounds are too far apart to measure with")
+    if high - low < _NARROWEST:
+        raise TableError(f"column {column.name!r}: its bounds are too near each other to measure with")
     _require_room(column, attribute, low, high)
     outside = int(((values < low) | (values > high)).sum())
     if outside and not clamp:
