@@ -127,7 +127,7 @@ class CrossMoment:
         blocks: list[Block] = []
         tables: list[pa.Table] = []
         remarks: list[str] = []
-        if raw:
+        if raw or form_of(recipe) == MOMENTS:
             _require_cubes(columns)
         for attributes, share in zip(groups, shares, strict=True):
             own = [by_name[name] for name in attributes]
@@ -203,8 +203,8 @@ def _require_cubes(columns: Sequence[PublicColumn]) -> None:
     unfit = [name for name, width in widths.items() if not 1 / _WIDEST_RAW < width < _WIDEST_RAW]
     if unfit:
         raise TableError(
-            f"{columns_phrase(unfit)}: bounds this wide or narrow have no third moments in their own unit. "
-            'Set [privacy] units = "domain"'
+            f"{columns_phrase(unfit)}: bounds this wide or narrow have no moments in their own unit. Draw records by "
+            '[privacy] form = "sampled", units = "domain"'
         )
 
 

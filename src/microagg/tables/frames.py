@@ -144,13 +144,8 @@ class Column:
     @property
     def _stored_range(self) -> tuple[int, int]:
         """What integers of this column may be published: those its type can hold, and what it holds already."""
-        import pyarrow as pa
-
-        t = self.values.type
-        limits = stored_range(t)
+        limits = stored_range(self.values.type)
         assert limits is not None and self._integers is not None
-        if pa.types.is_timestamp(t) and t.tz is not None:  # the first and the last day are not of these years everywhere
-            limits = limits[0] + 86_400 * self.unit, limits[1] - 86_400 * self.unit
         present = self._integers[~self.missing]
         if not len(present):
             return limits

@@ -25,8 +25,9 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def stored_range(kind: pa.DataType) -> tuple[int, int] | None:
     """The range of the whole numbers that stand for values of a type; None for types that are not counted so.
 
-    Dates and timestamps are of the years 1 to 9999, which is all that most programs can show. The smallest 64-bit
-    number is no moment: it stands for a missing one.
+    Dates and timestamps are of the years 1 to 9999, which is all that most programs can show; with a time zone one day
+    less at both ends, which is not of these years everywhere. The smallest 64-bit number is no moment: it stands for a
+    missing one.
 
     Examples
     --------
@@ -47,8 +48,8 @@ def stored_range(kind: pa.DataType) -> tuple[int, int] | None:
         return _FIRST_DAY * _SECONDS_OF_DAY * 1000, _LAST_DAY * _SECONDS_OF_DAY * 1000
     if t.is_timestamp(kind):
         unit = _SECONDS_OF_DAY * _PER_SECOND[kind.unit]
-        low, high = _FIRST_DAY * unit, (_LAST_DAY + 1) * unit - 1
-        return max(low, -(2**63) + 1), min(high, 2**63 - 1)
+        low, high = max(_FIRST_DAY * unit, -(2**63) + 1), min((_LAST_DAY + 1) * unit - 1, 2**63 - 1)
+        return (low, high) if kind.tz is None else (low + unit, high - unit)
     if t.is_duration(kind):
         return -(2**63) + 1, 2**63 - 1
     return None
