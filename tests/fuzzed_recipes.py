@@ -121,7 +121,9 @@ def _privacy(rng: Rng, entry: Any) -> dict[str, Any]:
 
 
 def _space(rng: Rng, columns: dict[str, FuzzedColumn], roles: dict[str, str]) -> dict[str, Any]:
-    space: dict[str, Any] = {"standardize": str(rng.choice(["zscore", "minmax", "none", "bounds"], p=[0.4, 0.2, 0.35, 0.05]))}
+    space: dict[str, Any] = {
+        "standardize": str(rng.choice(["zscore", "minmax", "none", "bounds"], p=[0.4, 0.2, 0.35, 0.05]))
+    }
     beside = [name for name, role in roles.items() if role in ("confidential", "non_confidential")]
     if not beside or rng.random() > 0.2:
         return space

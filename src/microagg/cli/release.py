@@ -11,6 +11,8 @@ from microagg.cli.terminal import explains_errors, print_json, say, shows_progre
 
 __all__ = ["release"]
 
+_SHOWN = 12  # blocks of attributes that are told one by one
+
 
 @explains_errors
 def release(
@@ -42,8 +44,8 @@ def release(
     from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES
     from microagg.releases.storage import refuse_existing
-    from microagg.tables.frames import columns_phrase
     from microagg.tables.labels import has_labels
+    from microagg.tables.phrases import columns_phrase, names_phrase
     from microagg.tables.read import format_of
     from microagg.tables.write import WRITABLE
 
@@ -86,11 +88,14 @@ def release(
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
     say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
-    for count in statement.recounts:
+    for count in statement.recounts[:_SHOWN]:
         say(
-            f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
+            f"Counted on the written file: every combination of {names_phrase(count.attributes)} occurs at least "
             f"{count.smallest} times."
         )
+    if len(statement.recounts) > _SHOWN:
+        least = min(count.smallest for count in statement.recounts)
+        say(f"... and so of {len(statement.recounts) - _SHOWN:,} more blocks of attributes, at least {least} times.")
     for guarantee in statement.guarantees:
         if guarantee.private:
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -87,9 +89,9 @@ class _Peeling:
         from microagg.partition._kernels.rows import distinct_rows
         from microagg.partition._kernels.walk import begin_walk
 
+        self.X = X
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
-        self.effective_dimension = effective_dimension(X)
         self._announce()
         self.space = filter_space(X)
         self.walk = begin_walk(X, self.space)
@@ -106,6 +108,10 @@ class _Peeling:
         if self.n_records < _TREE_FROM:
             return False
         return self.n_records >= _SCAN_BELOW or self.effective_dimension <= _SCAN_FROM
+
+    @cached_property
+    def effective_dimension(self) -> float:
+        return effective_dimension(self.X)
 
     def _announce(self) -> None:
         if self.begins_with_tree:

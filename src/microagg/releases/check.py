@@ -15,10 +15,10 @@ from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.releases.verify import Finding, check_values_exist, recount
+from microagg.releases.verify import Finding, absent_from, check_values_exist, recount
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +79,8 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
 
 
 def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
-    name = f"k-anonymity (k = {k}) on {', '.join(attributes)}"
-    absent = [attribute for attribute in attributes if attribute not in table.column_names]
+    name = f"k-anonymity (k = {k}) on {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
     if absent:
         return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
     count = recount(table, attributes, k)
@@ -92,8 +92,8 @@ def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
 
 def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
     """Of drawn records a file shows nothing but that its columns are there."""
-    name = f"drawn from cells of at least k = {k} records: {', '.join(attributes)}"
-    absent = [attribute for attribute in attributes if attribute not in table.column_names]
+    name = f"drawn from cells of at least k = {k} records: {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
     if absent:
         return Finding(name, False, f"without {columns_phrase(absent)}")
     said = "nothing can be counted on the file; only that the columns are there was checked"
@@ -133,8 +133,9 @@ def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
 
 
 def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
-    identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in table.column_names]
-    known = own_columns_of(recipe) or tuple(recipe.attributes)
+    written = set(table.column_names)
+    identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in written]
+    known = set(own_columns_of(recipe) or recipe.attributes)
     undeclared = [name for name in table.column_names if name not in known]
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")

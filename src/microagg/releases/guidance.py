@@ -23,7 +23,7 @@ from microagg.space.discriminant import Discriminant
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
 from microagg.space.standardize import standardize
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["Guidance", "guided", "told", "told_of_pairing"]
 
@@ -198,7 +198,7 @@ def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequenc
 
 def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
     """Which cells are spoken of, where there are several partitions."""
-    return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {', '.join(attributes)})"
+    return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {names_phrase(attributes)})"
 
 
 def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from microagg.releases.catalogue import method_named
 from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
 from microagg.schema.attribute import Attribute, Kind, Role
+from microagg.tables._columns import with_columns
 from microagg.tables.read import format_of, read_table
 
 if TYPE_CHECKING:
@@ -40,13 +41,9 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
         table = with_public_types(table, recipe)
     if not as_text or format_of(path) not in TEXT_FORMATS:
         return table
-    untouched = [
-        name
-        for name in table.column_names
-        if name in recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) and name != recipe.sampling_weight
-    ]
+    as_they_are = set(recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)) - {recipe.sampling_weight}
+    untouched = [name for name in table.column_names if name in as_they_are]
     verbatim = read_table(path, text_columns=[*text, *untouched], missing=missing)
-    changed = [name for name in untouched if not table[name].cast(pa.string()).equals(verbatim[name])]
-    for name in changed:
-        table = table.set_column(table.column_names.index(name), name, verbatim[name])
-    return table
+    changed = {name for name in untouched if not table[name].cast(pa.string()).equals(verbatim[name])}
+    names = table.column_names
+    return with_columns(table, {i: verbatim[name] for i, name in enumerate(names) if name in changed})

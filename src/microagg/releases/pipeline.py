@@ -111,7 +111,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         released = Frame.of(protected.table, frame.library)
     else:
         released = prepared.frame.with_arrays(protected.arrays)
-        released = released.select([name for name in frame.names if name in recipe.schema.published])
+        published = set(recipe.schema.published)
+        released = released.select([name for name in frame.names if name in published])
         if recipe.output.order is RowOrder.SHUFFLED and origins is not None:
             order = _shuffled(released.n_records, seed)
             released, origins = released.take(order), origins[order]

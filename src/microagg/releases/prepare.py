@@ -16,7 +16,8 @@ from microagg.releases.groups import Grouping, combine, group_records
 from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import Measured, measure
-from microagg.tables.frames import Column, Frame, columns_phrase
+from microagg.tables.frames import Column, Frame
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["Prepared", "as_they_are", "groups_of_block", "prepare"]
 
@@ -123,7 +124,7 @@ def as_they_are(frame: Frame) -> Prepared:
 
 def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
     if incomplete:
-        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
+        counts = names_phrase([f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete])
         raise TableError(
             f"{what} have missing values: {counts}. Say what to do with them: "
             '[missing] policy = "own_cell", "impute" or "suppress"'

@@ -80,7 +80,8 @@ class PrivateMethod(Protocol):
 def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
     """Measure the protected attributes on public scales and let the recipe's method spend its budget on them."""
     assert recipe.privacy is not None
-    names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
+    asked_for = set(recipe.schema.quasi_identifiers)
+    names = [name for name in frame.names if name in asked_for]
     from_data = bounds_read_from_data(recipe)
     columns = [
         put_on_public_scale(

@@ -14,10 +14,11 @@ import numpy as np
 from microagg.releases.catalogue import method_named
 from microagg.releases.private import bounds_read_from_data, own_columns_of
 from microagg.releases.recipe import Recipe
-from microagg.releases.verify import Finding, recount
+from microagg.releases.verify import Finding, absent_from, recount
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
-from microagg.tables.frames import Column, columns_phrase
+from microagg.tables.frames import Column
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,7 @@ def check_private_table(table: pa.Table, recipe: Recipe) -> list[Finding]:
     """Everything the method can see on a table, or that a column of it is not there."""
     columns = own_columns_of(recipe)
     expected = recipe.schema.quasi_identifiers if columns is None else columns
-    absent = [name for name in expected if name not in table.column_names]
+    absent = absent_from(table, expected)
     if absent:
         return [Finding("protected columns", False, f"without {columns_phrase(absent)}")]
     found: list[Finding] = method_named(recipe.method).private.findings(table, recipe)
@@ -130,9 +131,11 @@ def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
     """Every value of each attribute alone, or of each combination of a method of records, is shared by k records."""
     names = recipe.schema.quasi_identifiers
     groups = [(name,) for name in names] if method_named(recipe.method).labels == "attributes" else [names]
-    rare = [", ".join(group) for group in groups if not recount(table, group, recipe.k).holds]
+    rare = [names_phrase(group) for group in groups if not recount(table, group, recipe.k).holds]
     said = (
-        f"some values of {'; '.join(rare)} are in fewer records" if rare else "as cells of at least k records make them"
+        f"some values of {names_phrase(rare)} are in fewer records"
+        if rare
+        else "as cells of at least k records make them"
     )
     return Finding(f"values shared by at least k = {recipe.k} records", not rare, said)
 

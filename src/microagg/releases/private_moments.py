@@ -27,7 +27,7 @@ from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,7 +138,7 @@ class CrossMoment:
             labels = _cells(values, recipe, noise)
             kept = kept_moments(values, labels, plan)
             remarks += _outnumbered(kept, attributes, plan)
-            moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=", ".join(attributes))
+            moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=names_phrase(attributes))
             blocks.append(Block(tuple(attributes), labels))
             if form_of(recipe) == MOMENTS:
                 if recipe.output.order is RowOrder.SHUFFLED:  # cells are numbered by their first record
@@ -225,7 +225,7 @@ def _outnumbered(moments: CrossMoments, attributes: Sequence[str], plan: Plan) -
     if n_statistics <= smallest:
         return []
     remark = (
-        f"each cell of {', '.join(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
+        f"each cell of {names_phrase(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
         f"attributes), but the smallest has {smallest} records: more numbers than records, and noise on each"
     )
     warnings.warn(remark, UserWarning, stacklevel=2)

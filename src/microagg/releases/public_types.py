@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
+from microagg.tables._columns import with_columns
 from microagg.tables.frames import Column
 
 if TYPE_CHECKING:
@@ -44,18 +45,20 @@ def with_public_types(table: pa.Table, recipe: Recipe) -> pa.Table:
     >>> with_public_types(pa.table({"income": [10, 20]}), recipe).schema.field("income").type
     DataType(double)
     """
+    replaced = {}
+    positions = {name: position for position, name in enumerate(table.column_names)}
     for name in recipe.schema.quasi_identifiers:
-        if name not in table.column_names:
+        if name not in positions:
             continue
-        position = table.column_names.index(name)
+        position = positions[name]
         column = table.column(position)
         kind = _public_type(column.type, recipe.attributes[name])
         if kind is None or kind == column.type:
             continue
         cast = _cast(column, kind, name)
         if cast is not None:
-            table = table.set_column(position, table.schema.field(position).with_type(kind), cast)
-    return table
+            replaced[position] = cast
+    return with_columns(table, replaced)
 
 
 def numbers_without_resolution(recipe: Recipe) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
@@ -329,7 +330,7 @@ class Recipe(BaseModel):
             plain[name] = entry
         return plain
 
-    @property
+    @cached_property
     def schema(self) -> Schema:  # type: ignore[override]
         """The attributes, by role."""
         return Schema(self.attributes)

@@ -10,8 +10,11 @@ from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
 from microagg.releases.verify import Recount
+from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement"]
+
+_SHOWN = 12  # blocks of attributes, or expenses, that the text tells one by one; the JSON has them all
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
@@ -74,8 +77,8 @@ class Statement:
     def __str__(self) -> str:
         lines = [] if self.guarantees else [NO_GUARANTEE]
         counts = {count.attributes: count for count in self.recounts}
-        for guarantee in self.guarantees:
-            lines += _paragraph(f"{guarantee.title} on {', '.join(guarantee.attributes)}.")
+        for guarantee in self.guarantees[:_SHOWN]:
+            lines += _paragraph(f"{guarantee.title} on {names_phrase(guarantee.attributes)}.")
             if not guarantee.counted:
                 lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
                 continue
@@ -83,6 +86,10 @@ class Statement:
             lines += _paragraph(
                 f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
                 f"rarest shared by {count.smallest} records."
+            )
+        if len(self.guarantees) > _SHOWN:
+            lines += _paragraph(
+                f"The same on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names them."
             )
         # Guarantees on several blocks differ in their attributes only.
         for guarantee in self.guarantees[:1]:
@@ -105,6 +112,8 @@ class Statement:
             + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
             for one in self.budget["expenses"]
         ]
+        if len(told) > _SHOWN:
+            told[_SHOWN:] = [f"and by {len(told) - _SHOWN:,} more, which statement.json lists"]
         return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
 
     def _all_remarks(self) -> list[str]:

@@ -17,7 +17,7 @@ from microagg.tables.type_ranges import values_out_of_range
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Finding", "Recount", "check_values_exist", "recount", "require_k", "require_public"]
+__all__ = ["Finding", "Recount", "absent_from", "check_values_exist", "recount", "require_k", "require_public"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,12 @@ def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDAr
     labels = codes[0].astype(np.int64) + 1 if len(codes) == 1 else combine(codes, n_records)
     sizes = np.bincount(labels)
     return sizes[sizes > 0]
+
+
+def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """The names that no column of a table has."""
+    there = set(table.column_names)
+    return [name for name in names if name not in there]
 
 
 def check_values_exist(table: pa.Table) -> Finding:

@@ -66,9 +66,7 @@ class Measured:
         import pyarrow as pa
 
         # Counted from where it was counted before: the smallest value may be among the records left out.
-        column = replace(
-            self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin
-        )
+        column = replace(self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin)
         return replace(self, column=column, values=self.values[rows])
 
     def published(self, values: npt.NDArray[np.float64]) -> pa.Array:

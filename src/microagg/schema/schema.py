@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from microagg.errors import TableError, did_you_mean
 from microagg.schema.attribute import Attribute, Role
 
 __all__ = ["Schema"]
+
+_SHOWN = 12  # columns that an error names
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,15 @@ class Schema:
 
     def of_role(self, *roles: Role) -> tuple[str, ...]:
         """Names of the attributes that have one of `roles`, in the order declared."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.role in roles)
+        known = self._roles
+        if roles not in known:
+            known[roles] = tuple(name for name, attribute in self.attributes.items() if attribute.role in roles)
+        return known[roles]
+
+    @cached_property
+    def _roles(self) -> dict[tuple[Role, ...], tuple[str, ...]]:
+        """What :meth:`of_role` was asked for: with thousands of columns, asking for each of them would take minutes."""
+        return {}
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -39,17 +50,22 @@ class Schema:
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table with a column that is not declared, or without one that is."""
         problems = []
+        there = set(names)
         undeclared = [name for name in names if name not in self.attributes]
-        unknown = [name for name in self.attributes if name not in set(names)]
-        for name in undeclared:
+        unknown = [name for name in self.attributes if name not in there]
+        for name in undeclared[:_SHOWN]:
             problems.append(
                 f"column {name!r} is not declared. Add to the recipe:\n"
                 f"    [attributes.{toml_key(name)}]\n"
                 f'    role = "..."   # one of: {", ".join(Role)}'
             )
-        for name in unknown:
+        if len(undeclared) > _SHOWN:
+            problems.append(f"{len(undeclared) - _SHOWN:,} more columns are not declared")
+        for name in unknown[:_SHOWN]:
             hint = did_you_mean(name, undeclared or names)
             problems.append(f"the recipe declares {name!r}, but the table has no such column.{hint}")
+        if len(unknown) > _SHOWN:
+            problems.append(f"the recipe declares {len(unknown) - _SHOWN:,} more columns that the table does not have")
         if problems:
             raise TableError("\n".join(problems))
 

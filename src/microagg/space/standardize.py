@@ -57,7 +57,7 @@ def standardize(
     values, present = np.ldexp(values, exponent), np.ldexp(present, exponent)
     if present.min() == present.max():
         return values - float(present[0])
-    elif how is Standardize.MINMAX:
+    if how is Standardize.MINMAX:
         origin, unit = present.min(), np.ptp(present)
     else:
         # The mean of centred values is taken off again: what remains of it after one pass is rounding

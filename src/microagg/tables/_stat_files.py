@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -114,8 +115,8 @@ def _check_names(names: list[str], file_format: str) -> None:
         raise TableError(
             f"{FORMATS[file_format]} cannot hold columns called {listed(bad)}. Its names have {limits.rule_for_names}."
         )
-    in_lower_case = [name.lower() for name in names]
-    alike = [name for name in names if in_lower_case.count(name.lower()) > 1]
+    in_lower_case = Counter(name.lower() for name in names)
+    alike = [name for name in names if in_lower_case[name.lower()] > 1]
     if alike and file_format == "sav":
         raise TableError(f"SPSS ignores upper and lower case, so these columns collide: {listed(alike)}.")
 

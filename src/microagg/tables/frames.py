@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
+from microagg.tables.phrases import columns_phrase
 from microagg.tables.type_ranges import float_range, stored_range, within
 
 if TYPE_CHECKING:
@@ -32,21 +34,6 @@ _TABLES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"
 
 # Above this a float64 cannot hold every integer, so such columns are counted from their smallest value.
 _EXACT_INTEGERS = 2**52
-
-
-def columns_phrase(names: Sequence[str], *, limit: int = 12) -> str:
-    """Name columns in a sentence: ``columns 'a', 'b'``, cut after `limit` names.
-
-    Examples
-    --------
-    >>> columns_phrase(["age"])
-    "column 'age'"
-    >>> columns_phrase(["a", "b", "c"], limit=2)
-    "columns 'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(name if len(name) <= 80 else f"{name[:77]}...") for name in names[:limit])
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
 
 
 @dataclass(frozen=True)
@@ -145,7 +132,8 @@ class Column:
     def _stored_range(self) -> tuple[int, int]:
         """What integers of this column may be published: those its type can hold, and what it holds already."""
         limits = stored_range(self.values.type)
-        assert limits is not None and self._integers is not None
+        assert limits is not None
+        assert self._integers is not None
         present = self._integers[~self.missing]
         if not len(present):
             return limits
@@ -392,7 +380,7 @@ class Frame:
         """An Arrow table as if it had come from `library`."""
         return cls.wrap(table_from_arrow(table, library))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(self.table.column_names)
 
@@ -427,11 +415,14 @@ class Frame:
 
     def with_arrays(self, arrays: Mapping[str, pa.Array]) -> Frame:
         """Replace whole columns by arrays of the same type."""
-        table = self.table
-        for name, array in arrays.items():
-            position = table.column_names.index(name)
-            table = table.set_column(position, table.schema.field(position).with_type(array.type), array)
-        return Frame(table, self.library, self.dtypes)
+        import pyarrow as pa
+
+        if not arrays:
+            return self
+        old = zip(self.table.schema, self.table.columns, strict=True)
+        new = [(f.with_type(arrays[f.name].type), arrays[f.name]) if f.name in arrays else (f, c) for f, c in old]
+        schema = pa.schema([one for one, _ in new], metadata=self.table.schema.metadata)
+        return Frame(pa.Table.from_arrays([column for _, column in new], schema=schema), self.library, self.dtypes)
 
     def without_unused_categories(self) -> Frame:
         """Drop categories that no record has: a list of unused ones would still tell who was there."""
@@ -465,7 +456,7 @@ def _check_names(names: list[Any]) -> None:
     if odd:
         raise TableError(f"column names must be text: {odd} of {len(names)} are not")
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise TableError(f"{columns_phrase(twice)}: the table has more than one column of that name")
 
 
