@@ -25,6 +25,8 @@ app = typer.Typer(
     help="Publish a table about people or firms without exposing any of them.",
     no_args_is_help=True,
     add_completion=False,
+    # Help is shown as it is written: markup would take the [sweep] of a recipe for a style, and leave it out.
+    rich_markup_mode=None,
     # A pretty traceback prints local variables, which hold records.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

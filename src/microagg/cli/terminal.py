@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from microagg.cli.progress_lines import lines_of_progress
 from microagg.errors import GuaranteeError, MicroaggError
 
 __all__ = [
@@ -119,7 +120,7 @@ def _results_kept_apart() -> Iterator[None]:
 
 @contextmanager
 def shows_progress() -> Iterator[None]:
-    """Draw a progress bar for long work, if standard error is a terminal; keep results apart from anything else."""
+    """Show how long work goes on: a bar on a terminal, else a line now and then. Results are kept apart from it."""
     with _results_kept_apart(), _progress_bar():
         yield
 
@@ -127,14 +128,15 @@ def shows_progress() -> Iterator[None]:
 @contextmanager
 def _progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
-        yield
+        with lines_of_progress():
+            yield
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from microagg._progress import shown_by
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         tasks: dict[str, Any] = {}
 

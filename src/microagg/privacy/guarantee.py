@@ -179,7 +179,8 @@ def drawn_from_cells(
     )
     spikes = (
         f"; of {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
-        f"other values were drawn from mean and variance of at least {k} records that have another, of the cell or of several"
+        f"other values were drawn from mean and variance of at least {k} records that have another, of the cell or of "
+        "several"
         if spiked
         else ""
     )
