@@ -15,7 +15,7 @@ from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement, check_private_table
 from microagg.releases.recipe import AggregateForm, Recipe
 from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.releases.verify import Finding, absent_from, check_values_exist, recount
+from microagg.releases.verify import Finding, absent_from, recount, values_out_of_type
 from microagg.schema.attribute import Role
 from microagg.space.blocks import BlockForm
 from microagg.tables.phrases import columns_phrase, names_phrase
@@ -47,7 +47,7 @@ def check_release(folder: str | Path) -> list[Finding]:
     findings = [_check_file(folder, name, promised.get(name)) for name in expected]
     findings.append(_check_nothing_else(folder, {MANIFEST, *expected}))
     table = read_as_written(folder / table_name)
-    findings += [_check_columns(table, recipe), check_values_exist(table)]
+    findings += [_check_columns(table, recipe), *values_out_of_type(table)]
     if method_named(recipe.method).is_private:
         return [
             *findings,
@@ -70,7 +70,7 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     public values, which the findings say.
     """
     table = read_as_written(Path(path))
-    shown = [_check_columns(table, recipe), check_values_exist(table)]
+    shown = [_check_columns(table, recipe), *values_out_of_type(table)]
     if method_named(recipe.method).is_private:
         return [*shown, *check_private_table(table, recipe)]
     if recipe.aggregate.form is AggregateForm.SAMPLED:

@@ -31,7 +31,7 @@ from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
 from microagg.releases.statement import Statement
-from microagg.releases.verify import check_values_exist, recount, require_k, require_public
+from microagg.releases.verify import recount, require_k, require_public, values_out_of_type
 from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
@@ -89,9 +89,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
-    existing = check_values_exist(frame.table.select(recipe.schema.published))
-    if not existing.holds:
-        raise TableError(f"{existing.detail}: no file can show them. Mend them before, or drop the column")
+    for finding in values_out_of_type(frame.table.select(recipe.schema.published)):
+        raise TableError(f"{finding.detail}: no file can show them. Mend them before, or drop the column")
     method = method_named(recipe.method)
     if method.labels != "values" and frame.n_records < recipe.k:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")

@@ -15,6 +15,7 @@ from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import ranks_of
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
+from microagg.tables.type_ranges import float_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,9 +157,9 @@ def _numeric(column: Column, attribute: Attribute, clamp: bool, bounds_from_data
         low, high = (column.absolute_number_of(bound) for bound in attribute.bounds)
     if not np.isfinite(high - low):
         raise TableError(f"column {column.name!r}: its bounds are too far apart to measure with")
+    _require_room(column, attribute, low, high)
     if high - low < _NARROWEST:
         raise TableError(f"column {column.name!r}: its bounds are too near each other to measure with")
-    _require_room(column, attribute, low, high)
     outside = int(((values < low) | (values > high)).sum())
     if outside and not clamp:
         raise TableError(
@@ -178,12 +179,8 @@ def _require_room(column: Column, attribute: Attribute, low: float, high: float)
         raise TableError(f"column {column.name!r} holds {kind} values: no two of them lie within its bounds")
     if pa.types.is_time(kind) and not 0 <= low < high <= _SECONDS_OF_DAY * column.unit:
         raise TableError(f"column {column.name!r} holds times of day: its bounds must lie within 0 and 86400 seconds")
-    try:
-        ends = PublicColumn(column, attribute, np.empty(0), low, high).published(np.array([low, high]))
-        fits = bool(np.isfinite(Column(column.name, ends).absolute()).all())
-    except pa.ArrowInvalid:
-        fits = False
-    if not fits:
+    fraction = not (whole or pa.types.is_null(kind))
+    if fraction and max(-low, high) > float_range(kind) * (1 + 1e-12):  # a bound may be the last that it holds
         raise TableError(f"column {column.name!r} holds {kind} values, which cannot hold its bounds")
 
 

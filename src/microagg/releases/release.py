@@ -20,7 +20,7 @@ from microagg.releases.recipe import Recipe
 from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing
-from microagg.releases.verify import Recount, check_values_exist, recount, require_k, require_public
+from microagg.releases.verify import Recount, recount, require_k, require_public, values_out_of_type
 from microagg.tables.frames import Frame
 from microagg.tables.read import read_table
 from microagg.tables.write import WRITABLE, write_table
@@ -114,7 +114,7 @@ class Release:
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
             written = read_as_written(partial / name)
-            require_public([check_values_exist(written)], f"the written file {name!r}")
+            require_public(values_out_of_type(written), f"the written file {name!r}")
             private = method_named(self.recipe.method).private
             if private is not None:
                 require_public(private.findings(written, self.recipe), f"the written file {name!r}")
