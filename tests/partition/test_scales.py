@@ -1,4 +1,4 @@
-"""Cells do not depend on the unit: numbers whose squares overflow or vanish have the cells of the same numbers near 1."""
+"""Cells do not depend on the unit: numbers whose squares overflow or vanish have the cells of numbers near 1."""
 
 from __future__ import annotations
 
