@@ -68,7 +68,7 @@ def odds_of_a_model(
     found, codes = np.unique(y[known], return_inverse=True)
     if len(found) < 2:
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
-    telling = ~np.isnan(X[known]).all(axis=0)  # a model learns nothing of an attribute that nobody has
+    telling = np.asarray(~np.isnan(X[known]).all(axis=0))  # a model learns nothing of an attribute that nobody has
     if not telling.any():
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
     X, drawn = X[:, telling], drawn[:, telling]
