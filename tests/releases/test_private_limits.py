@@ -89,7 +89,7 @@ def test_the_promise_names_what_else_in_the_folder_depends_on_the_records():
     said = " ".join(guarantee.assumptions)
     assert "none of these was read off the records" in said
     assert "the refusal is not published" in said
-    assert "the salt of the input's fingerprint stays with the data holder" in said
+    assert "the receipt, which holds the input's fingerprint, stays with the data holder" in said
     (conditional,) = released([1.0, -2.0], numeric(), bounds="from_data").statement.guarantees
     assert "that leaves the bounds as they are" in conditional.against
     assert "where there are negative ones the smallest" in " ".join(conditional.assumptions)

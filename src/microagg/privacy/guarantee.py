@@ -307,8 +307,7 @@ def differential_privacy(
             "categories: none of these was read off the records",
             "no record could be outside the public domain: a table with missing values, undeclared categories, or "
             "values outside the bounds that the recipe does not clamp is refused, and the refusal is not published",
-            "the salt of the input's fingerprint stays with the data holder, in the receipt; without it SHA-256 hides "
-            "the input",
+            "the receipt, which holds the input's fingerprint, stays with the data holder",
             "noise came from OpenDP's exact samplers, fed by the system's secure source",
             "other releases of the same records count: their epsilons add up",
             *(

@@ -135,8 +135,9 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         input={
             "n_records": frame.n_records,
             "n_columns": len(frame.names),
-            "sha256_salted": digest.salted_sha256,
+            **({} if method.is_private else {"sha256_salted": digest.salted_sha256}),
         },
+        seeded=seed is not None,
     )
     return Release(
         frame=released,

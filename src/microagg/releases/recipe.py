@@ -29,6 +29,7 @@ from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
 from microagg.releases.method_rules import check_method
+from microagg.releases.output_choice import OutputChoice, RowOrder
 from microagg.releases.privacy_choice import PrivacyChoice
 from microagg.releases.sweep_choice import SweepChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
@@ -48,13 +49,6 @@ class MissingPolicy(StrEnum):
     OWN_CELL = "own_cell"
     IMPUTE = "impute"
     SUPPRESS = "suppress"
-
-
-class RowOrder(StrEnum):
-    """The order of the published records."""
-
-    SHUFFLED = "shuffled"
-    KEPT = "kept"
 
 
 class _Table(BaseModel):
@@ -202,12 +196,6 @@ class InputChoice(_Table):
     """``[input]``: how a text file is read."""
 
     missing_values: tuple[str, ...] = DEFAULT_MISSING
-
-
-class OutputChoice(_Table):
-    """``[output]``: the order of records."""
-
-    order: RowOrder = RowOrder.SHUFFLED
 
 
 def _plain_integer(value: Any) -> Any:

@@ -14,15 +14,18 @@ import numpy.typing as npt
 from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.releases.catalogue import method_named
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.releases.output_choice import Formulas, follow_formula_policy
 from microagg.releases.protected import Block
 from microagg.releases.receipt import Receipt
 from microagg.releases.recipe import Recipe
 from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
+from microagg.releases.signing import SIGNATURE, signed
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing
 from microagg.releases.verify import Recount, recount, require_k, require_public
+from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
-from microagg.tables.read import read_table
+from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ __all__ = ["FILES", "MANIFEST", "REPORT", "REPORT_JSON", "STATEMENT", "Block", "
 
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
-FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, "table.")
+FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, SIGNATURE, "table.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,15 @@ class Release:
         """The number of cells, summed over blocks."""
         return sum(block.n_cells for block in self.blocks)
 
-    def save(self, folder: str | Path, *, format: str = "csv", report: bool = False, overwrite: bool = False) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "csv",
+        report: bool = False,
+        overwrite: bool = False,
+        sign: str | Path | None = None,
+    ) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does
@@ -101,21 +112,30 @@ class Release:
         report : bool, default False
             Write the public report (``report.html``, ``report.json``), too.
         overwrite : bool, default False
+        sign : path, optional
+            A private Ed25519 key (PEM) to sign with: ``signature.json`` lets readers who have the public key tell who
+            published. Needs ``pip install 'microagg[sign]'``.
         """
+        refuse_existing(Path(folder), overwrite, FILES)
         folder = Path(folder).absolute()
-        refuse_existing(folder, overwrite, FILES)
         if format not in WRITABLE:
             hint = did_you_mean(format, WRITABLE)
             raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
         name = f"table.{format}"
-        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial:
-            write_table(self.frame.table, partial / name)
-            statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
+        beside: dict[str, str] = {}
+        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
+            table, remarks = follow_formula_policy(self.frame.table, self.recipe.output.formulas, format)
+            write_table(table, partial / name)
+            statement = replace(
+                self.statement,
+                recounts=self._recounts_of_written(partial / name),
+                remarks=(*self.statement.remarks, *remarks),
+            )
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
             private = method_named(self.recipe.method).private
             if private is not None:
-                written = read_as_written(partial / name)
+                written = read_as_written(partial / name, self.recipe)
                 require_public(private.findings(written, self.recipe), f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
@@ -127,11 +147,22 @@ class Release:
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
-            files[MANIFEST] = sha256_of_file(partial / MANIFEST)
-            Receipt(self.digest, files, self.origins).save(self.receipt_path(folder))
+            if sign is not None:
+                (partial / SIGNATURE).write_text(signed((partial / MANIFEST).read_bytes(), sign), encoding="utf-8")
+            published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
+            receipt = Receipt(self.digest, self.manifest.id, published, self.origins)
+            beside[receipt.name_beside(folder)] = receipt.as_json()
         return folder
 
-    def report(self, path: str | Path, *, internal: bool = False, full: bool = False, overwrite: bool = False) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        internal: bool = False,
+        full: bool = False,
+        overwrite: bool = False,
+        sign: str | Path | None = None,
+    ) -> Path:
         """Write a report that a person can read, print and sign, and beside it the same numbers as JSON.
 
         Parameters
@@ -145,13 +176,16 @@ class Release:
             Take all default measures on all records, which may last; otherwise a quick choice, of large tables on a
             sample.
         overwrite : bool, default False
+        sign : path, optional
+            A private key to sign the folder of this release with again; without it a signed folder is not changed.
         """
         return write_beside_release(
             lambda files: self._report(files, internal=internal, full=full),
             Path(path),
             internal=internal,
             overwrite=overwrite,
-            salted_sha256=self.digest.salted_sha256,
+            release_id=self.manifest.id,
+            sign=sign,
         )
 
     def _report(self, files: Mapping[str, str], *, internal: bool = False, full: bool = False) -> Report:
@@ -176,16 +210,25 @@ class Release:
     def receipt_path(self, folder: str | Path) -> Path:
         """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""
         folder = Path(folder)
-        return folder.with_name(f"{folder.name}.receipt-{self.digest.salted_sha256[:12]}.json")
+        return folder.with_name(Receipt(self.digest, self.manifest.id).name_beside(folder))
 
     def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
-        written = read_as_written(path)
+        written = read_as_written(path, self.recipe)
         counted = [guarantee for guarantee in self.statement.guarantees if guarantee.counted]
         return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in counted)
 
 
-def read_as_written(path: Path) -> pa.Table:
-    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
+def read_as_written(path: Path, recipe: Recipe | None = None) -> pa.Table:
+    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else.
+
+    Of a release whose recipe has formulas escaped, the escape is undone.
+    """
+    table = _read_as_written(path)
+    is_escaped = recipe is not None and recipe.output.formulas is Formulas.ESCAPE and format_of(path) in DELIMITERS
+    return unescaped(table) if is_escaped else table
+
+
+def _read_as_written(path: Path) -> pa.Table:
     if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
         names = read_table(path).column_names
         if len(names) > 1:
