@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,6 +65,13 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain lists and dicts, for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that :meth:`as_dict` told."""
+        lists = ("attributes", "assumptions", "not_promised")
+        fields: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in content.items()}
+        return cls(**fields)
 
     @property
     def counted(self) -> bool:

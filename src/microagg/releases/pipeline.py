@@ -14,24 +14,21 @@ import numpy.typing as npt
 from microagg._progress import report
 from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
-from microagg.aggregate.moments import Content
 from microagg.errors import GuaranteeError, InputError, ParameterError
 from microagg.partition.base import cells_in_order, within_cell_sse
-from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.privacy.mechanism import noise_from
 from microagg.releases.catalogue import method_named
 from microagg.releases.guidance import guided, told, told_of_pairing
-from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
 from microagg.releases.private import protect, told_budget
+from microagg.releases.promises import SEEDED_NOISE, aggregated, guarantees_of
 from microagg.releases.protected import Block, Protected
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
 from microagg.releases.statement import Statement
 from microagg.releases.verify import recount, require_k, require_public
-from microagg.schema.attribute import Representative
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Frame, columns_phrase
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["release"]
-
-SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -115,7 +110,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
 
     if method.is_private:
         require_public(method.private.findings(released.table, recipe), "the table as it would be written")
-    guarantees = (method.private.guarantee(recipe),) if method.is_private else _guarantees(protected.blocks, recipe)
+    guarantees = guarantees_of(recipe, [(block.attributes, block.spiked) for block in protected.blocks])
     counted = [guarantee for guarantee in guarantees if guarantee.counted]
     recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
@@ -267,34 +262,6 @@ def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
         )
 
 
-def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return tuple(
-            drawn_from_cells(
-                recipe.k,
-                block.attributes,
-                order_kept=recipe.output.order is RowOrder.KEPT,
-                one_of_several=len(blocks) > 1,
-                guided_by=shaping_attributes(recipe),
-                paired_with=recipe.aggregate.paired_with,
-                statistics=_drawn_from(recipe),
-                spiked=block.spiked,
-            )
-            for block in blocks
-        )
-    return tuple(
-        k_anonymity(
-            recipe.k,
-            block.attributes,
-            order_kept=recipe.output.order is RowOrder.KEPT,
-            one_of_several=len(blocks) > 1,
-            medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in block.attributes),
-            guided_by=shaping_attributes(recipe),
-        )
-        for block in blocks
-    )
-
-
 def _in_input_order(block: Block, rows: IntArray, n_records: int) -> Block:
     labels = np.full(n_records, -1, dtype=np.int64)
     labels[rows] = block.labels
@@ -307,20 +274,6 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
         return np.random.default_rng(seed).permutation(n_records)
     keys = np.frombuffer(secrets.token_bytes(8 * n_records), dtype=np.uint64)
     return np.argsort(keys, kind="stable")
-
-
-def _drawn_from(recipe: Recipe) -> str:
-    """What sampled numbers are drawn from, in words."""
-    alone = recipe.aggregate.content is Content.VARIANCES
-    second = "variances" if alone else "covariance"
-    return f"mean and {second}" if recipe.aggregate.moments == 1 else f"mean, {second} and marginal coskewness"
-
-
-def _aggregated(recipe: Recipe) -> dict[str, Any]:
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
-    names = recipe.schema.quasi_identifiers
-    return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 
 
 def _stages_of_cells(
@@ -338,7 +291,7 @@ def _stages_of_cells(
             **({"guided": list(guided_by)} if guided_by else {}),
         },
         "partition": {"blocks": [block.facts() for block in blocks]},
-        "aggregate": _aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
+        "aggregate": aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     }
 
 

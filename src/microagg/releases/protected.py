@@ -14,7 +14,10 @@ from microagg.privacy.budget import Budget
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Block", "Protected"]
+__all__ = ["FACTS", "Block", "Protected"]
+
+
+FACTS = ("attributes", "n_cells", "smallest_cell", "largest_cell", "spiked")
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Block:
         return int(self.labels.max()) + 1
 
     def facts(self) -> dict[str, Any]:
-        """Sizes of the cells, for the manifest."""
+        """Sizes of the cells, for the manifest; `FACTS` names all keys, and a check refuses others."""
         sizes = np.bincount(self.labels)
         return {
             "attributes": list(self.attributes),

@@ -68,6 +68,27 @@ class Statement:
             "remarks": self._all_remarks(),
         }
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Statement:
+        """The statement that :meth:`as_dict` told; what it derives is derived again.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If this is no statement.
+        """
+        remarks = [str(remark) for remark in content["remarks"]]
+        seeded = remarks[-1:] == [SEEDED]
+        counts = [{key: value for key, value in count.items() if key != "holds"} for count in content["recounts"]]
+        return cls(
+            guarantees=tuple(Guarantee.from_dict(one) for one in content["guarantees"]),
+            recounts=tuple(Recount(**count | {"attributes": tuple(count["attributes"])}) for count in counts),
+            n_records=content["n_records"],
+            remarks=tuple(remarks[:-1] if seeded else remarks),
+            seeded=seeded,
+            budget=content.get("budget"),
+        )
+
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
 

@@ -1,0 +1,158 @@
+"""Whether a public report quotes its release truly, as far as the release alone tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+from microagg.errors import InputError
+from microagg.releases.published import PublishedFolder, same
+from microagg.releases.release import REPORT, REPORT_JSON
+from microagg.releases.verify import Finding
+from microagg.schema.attribute import Kind
+from microagg.tables.formulas import unescaped
+from microagg.tables.frames import Frame
+from microagg.tables.read import DELIMITERS, format_of, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_report"]
+
+# What a report tells of the release alone. The rest compares it with the original, which a reader does not have.
+_QUOTED = (
+    "format",
+    "microagg",
+    "form",
+    "about_this_form",
+    "records",
+    "columns",
+    "verdict",
+    "promises",
+    "done",
+    "budget",
+)
+
+
+def check_report(release: PublishedFolder) -> list[Finding]:
+    """The page is the one that its numbers make, and these are the release's where the release tells them."""
+    if REPORT_JSON not in release.hashes and REPORT not in release.hashes:
+        return []
+    facts = release.report
+    if not isinstance(facts, dict):
+        return [Finding("report", False, f"{REPORT_JSON} is not there or damaged")]
+    if not facts.get("microagg") == __version__ == release.manifest.get("microagg"):
+        return [
+            Finding(
+                "report", True, f"not compared: written by microagg {facts.get('microagg')!r}, not by {__version__}"
+            )
+        ]
+    if facts.get("form") != "public":
+        return [Finding("report", False, "is not the public form")]
+    return [_check_page(release, facts), _check_quotes(release, facts)]
+
+
+def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from jinja2 import TemplateError
+
+    from microagg.report.document import Report
+
+    try:
+        page = Report(facts).as_html()
+        written = (release.folder / REPORT).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return Finding("page of the report", False, f"{REPORT} is not there or no text")
+    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, OverflowError, ArithmeticError):
+        return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
+    said = (
+        f"{REPORT} is made from {REPORT_JSON}"
+        if page == written
+        else f"{REPORT} shows something else than {REPORT_JSON}"
+    )
+    return Finding("page of the report", page == written, said)
+
+
+def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from microagg.report.document import Report
+    from microagg.report.material import Material
+
+    if release.statement is None:
+        return Finding("report", False, "there is no statement that it could quote")
+    described = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
+    differing: set[str] = set()
+    for table in _tables(release):
+        material = Material(
+            Frame.wrap(table),
+            release.recipe,
+            statement=release.statement,
+            manifest=release.manifest,
+            files=described,
+        )
+        try:
+            again = json.loads(json.dumps(Report.of(material).facts))
+        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            return Finding("report", False, "what it should quote is damaged")
+        if set(again) != set(facts):
+            return Finding("report", False, "has other sections than a report")
+        differing = {name for name in _QUOTED if not same(again[name], facts[name])}
+        differing |= set(_differing_descriptions(release, again, facts))
+        if not differing:
+            return Finding(
+                "report", True, "quotes statement, manifest and table; what compares with the original was not"
+            )
+    return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
+
+
+def _tables(release: PublishedFolder) -> Iterator[pa.Table]:
+    """The table as the report saw it: typed, or with text where a typed value would be written differently."""
+    path, recipe = release.folder / release.table_name, release.recipe
+    if format_of(path) not in DELIMITERS:
+        yield release.table
+        return
+    named = [name for name, one in recipe.attributes.items() if one.kind is Kind.NOMINAL]
+    named += [name for name, one in recipe.attributes.items() if any(isinstance(c, str) for c in one.categories or ())]
+    missing = ("",) if release.table.num_columns > 1 else ("NA",)
+    typed = unescaped(read_table(path, text_columns=named, missing=missing))
+    yield typed
+    untouched = set(recipe.schema.published) - set(recipe.schema.quasi_identifiers)
+    for name in typed.column_names:
+        if name in untouched:
+            typed = typed.set_column(typed.column_names.index(name), name, release.table[name])
+    yield typed
+
+
+def _differing_descriptions(
+    release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]
+) -> Iterator[str]:
+    """Sections that tell of the release and of the original: what in them is the release's alone."""
+    try:
+        if not same(again["attributes"]["overview"], facts["attributes"]["overview"]):
+            yield "attributes"
+        if not same(again["attributes"]["notes"], facts["attributes"]["notes"]):
+            yield "attributes"
+        for mine, theirs in zip(again["attributes"]["described"], facts["attributes"]["described"], strict=True):
+            if not same(_of_release(mine), _of_release(theirs)):
+                yield f"attributes ({mine['name']})"
+        blocks = [[b["attributes"], b["n_cells"], b["smallest"], b["largest"]] for b in facts["cells"]["blocks"]]
+        told = [[b[key] for key in ("attributes", "n_cells", "smallest_cell", "largest_cell")] for b in release.blocks]
+        if not same(blocks, told[: len(blocks)]) or (told and not blocks):
+            yield "cells"
+        for block in facts["cells"]["blocks"]:
+            if block["sizes"] and sum(one["cells"] for one in block["sizes"]) != block["n_cells"]:
+                yield "cells"
+        if not same(again["correlations"], facts["correlations"]):
+            yield "correlations"
+        if release.is_private and not same(again["cells"], facts["cells"]):
+            yield "cells"
+    except (KeyError, TypeError, ValueError, AttributeError):
+        yield "attributes or cells, which are damaged"
+
+
+def _of_release(described: Mapping[str, Any]) -> dict[str, Any]:
+    """A description without which categories are named: those that were frequent in the original, too."""
+    kept = dict(described)
+    if described["distribution"]["type"] == "categories":
+        kept["distribution"] = None
+    return kept
