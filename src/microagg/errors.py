@@ -25,6 +25,7 @@ __all__ = [
     "RecipeError",
     "TableError",
     "did_you_mean",
+    "shown",
 ]
 
 
@@ -50,6 +51,23 @@ class ParameterError(InputError):
 
 class GuaranteeError(MicroaggError):
     """A guarantee was counted, on cells or on the table as it would be written, and does not hold."""
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """What came instead of what is allowed, in few words; a number of thousands of digits cannot even be printed.
+
+    Examples
+    --------
+    >>> shown("1"), shown(10**6000), len(shown(10**400))
+    ("'1'", 'a number of thousands of digits', 64)
+    """
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    except RecursionError:
+        return "something that nests without end"
+    return text if len(text) <= limit else f"{text[:limit]} ..."
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

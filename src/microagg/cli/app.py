@@ -12,6 +12,7 @@ from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
 from microagg.cli.evaluate import evaluate
 from microagg.cli.init import init
+from microagg.cli.keygen import keygen
 from microagg.cli.methods import methods
 from microagg.cli.release import release
 from microagg.cli.report import report
@@ -46,7 +47,7 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, demo):
+for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, keygen, demo):
     app.command()(command)
 
 

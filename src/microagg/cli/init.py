@@ -21,6 +21,7 @@ def init(
     as_json: Annotated[bool, typer.Option("--json", help="Print the guesses as JSON.")] = False,
 ) -> None:
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
+    from microagg.releases.output_choice import ask_about_formulas
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import refuse_existing, write_file_whole
     from microagg.schema.infer import draft_recipe, guess_schema
@@ -32,6 +33,7 @@ def init(
     frame = Frame.wrap(read_table(data))
     guesses = guess_schema(frame, codes=columns_with_leading_zeros(data))
     text = draft_recipe(guesses, table_name=data.name, n_records=frame.n_records, k=k)
+    text += ask_about_formulas(frame.table)
     if any(guess.role == "quasi_identifier" for guess in guesses):
         Recipe.loads(text)  # a draft that could not be used would be worse than none
     else:

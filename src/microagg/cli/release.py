@@ -30,17 +30,22 @@ def release(
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
     ] = True,
+    sign: Annotated[
+        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can tell who published.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     from microagg.releases.catalogue import method_named
     from microagg.releases.input import TEXT_FORMATS, read_input
+    from microagg.releases.json_files import read_json
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
     from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
     from microagg.releases.recipe import Recipe
-    from microagg.releases.release import FILES
+    from microagg.releases.release import FILES, STATEMENT
+    from microagg.releases.signing import require_key
     from microagg.releases.storage import refuse_existing
     from microagg.tables.frames import columns_phrase
     from microagg.tables.labels import has_labels
@@ -48,6 +53,8 @@ def release(
     from microagg.tables.write import WRITABLE
 
     refuse_existing(output, overwrite, FILES)
+    if sign is not None:
+        require_key(sign)
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
@@ -61,8 +68,8 @@ def release(
     with shows_progress():
         table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
-        folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
-    statement = made.statement
+        folder = made.save(output, format=target_format, report=report, overwrite=overwrite, sign=sign)
+    statement, written = made.statement, read_json(folder / STATEMENT)
     if as_json:
         print_json(
             {
@@ -71,7 +78,7 @@ def release(
                 "n_records": statement.n_records,
                 "n_cells": made.n_cells,
                 "information_loss": made.information_loss,
-                "statement": statement.as_dict(),
+                "statement": written,
             }
         )
     if target_format in TEXT_FORMATS and has_labels(table):
@@ -102,7 +109,7 @@ def release(
         say("No guarantee is stated for this method.")
     if made.information_loss is not None:
         say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
-    for remark in statement.as_dict()["remarks"]:
+    for remark in written["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
     if report:

@@ -26,13 +26,19 @@ def report(
     full: Annotated[bool, typer.Option("--full", help="Take all default measures on all records.")] = False,
     aligned: Aligned = None,
     key: Key = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="The key that a signed release is signed with again, as its report is new.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
     from microagg.releases.input import read_input
+    from microagg.releases.places import refuse_place
     from microagg.releases.recipe import Recipe
     from microagg.releases.reports import report_on_tables
 
+    if str(output) == "-":
+        refuse_place(output, what="report")
     chosen = Recipe.load(recipe)
     with shows_progress():
         report_on_tables(
@@ -46,6 +52,7 @@ def report(
             aligned=aligned,
             key=key,
             overwrite=overwrite,
+            sign=sign,
         )
     say(f"Wrote {output} and, with the same numbers, {output.with_suffix('.json')}.")
     if internal:

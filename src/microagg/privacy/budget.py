@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from microagg.errors import GuaranteeError, ParameterError, RecipeError
+from microagg._validation import as_float
+from microagg.errors import GuaranteeError, ParameterError, RecipeError, shown
 
 __all__ = ["LARGEST_EPSILON", "Budget", "Expense", "check_epsilon", "check_weights", "float_above", "float_below"]
 
@@ -206,9 +207,9 @@ def check_epsilon(epsilon: Any) -> float:
     microagg.errors.ParameterError: epsilon must be a finite number above 0 and at most 1e+06. Got 0 instead.
     """
     is_number = isinstance(epsilon, numbers.Real) and not isinstance(epsilon, bool)
-    if not is_number or not 0 < float(epsilon) <= LARGEST_EPSILON:
+    if not is_number or not 0 < as_float(epsilon) <= LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be a finite number above 0 and at most {LARGEST_EPSILON:g}. Got {epsilon!r} instead."
+            f"epsilon must be a finite number above 0 and at most {LARGEST_EPSILON:g}. Got {shown(epsilon)} instead."
         )
     return float(epsilon)
 

@@ -15,7 +15,7 @@ from microagg.tables.read import DELIMITERS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Formulas", "OutputChoice", "RowOrder", "follow_formula_policy"]
+__all__ = ["Formulas", "OutputChoice", "RowOrder", "ask_about_formulas", "follow_formula_policy"]
 
 KEPT = "text begins with = + - @, a tab or a return in"
 ESCAPED = "a ' was put before text that begins with = + - @, a tab or a return"
@@ -52,6 +52,24 @@ class OutputChoice(BaseModel):
 
     order: RowOrder = RowOrder.SHUFFLED
     formulas: Formulas = Formulas.KEEP
+
+
+def ask_about_formulas(table: pa.Table) -> str:
+    """Lines for a drafted recipe, if text of the table begins like a formula; else none."""
+    found = formula_cells(table)
+    if not found:
+        return ""
+    where = f"{sum(found.values())} cells or headers of {_one_line(columns_phrase(list(found)))}"
+    return (
+        f"\n[output]\n# {where} begin with one of {STARTS}, a tab or a return,\n"
+        "# which a spreadsheet takes for a formula.\n"
+        '# DECIDE: "keep" them in a CSV as they are, "escape" them with a quote before, or "refuse" to write them?\n'
+        'formulas = "keep"\n'
+    )
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def follow_formula_policy(table: pa.Table, policy: Formulas, file_format: str) -> tuple[pa.Table, tuple[str, ...]]:

@@ -23,8 +23,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from microagg._validation import as_float
 from microagg.aggregate.moments import Content
-from microagg.errors import RecipeError, did_you_mean
+from microagg.errors import RecipeError, did_you_mean, shown
 from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
@@ -49,6 +50,9 @@ class MissingPolicy(StrEnum):
     OWN_CELL = "own_cell"
     IMPUTE = "impute"
     SUPPRESS = "suppress"
+
+
+_DEEPEST, _LONGEST = 20, 1023
 
 
 class _Table(BaseModel):
@@ -77,8 +81,8 @@ class DiscriminantChoice(_Table):
     @classmethod
     def _number_or_auto(cls, value: Any) -> Any:
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value != "auto" and not (is_number and 1 <= float(value) < float("inf")):
-            raise ValueError(f'must be a number of at least 1, or "auto". Got {value!r} instead')
+        if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
+            raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
         return value if value == "auto" else float(value)
 
 
@@ -249,6 +253,7 @@ class Recipe(BaseModel):
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
+        _refuse_depth_and_size(values, "recipe")
         entry = find_method(values.get("method", ""))
         if entry is not None:
             if "k" not in values and not entry.has_cells:
@@ -371,11 +376,16 @@ class Recipe(BaseModel):
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise RecipeError(f"{name}: {_explain_toml(text, error)}") from None
+        except RecursionError:
+            raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels") from None
+        except ValueError:
+            raise RecipeError(f"{name}: has a number with too many digits") from None
+        _refuse_depth_and_size(content, name)
         attributes = content.get("attributes")
         for column, attribute in attributes.items() if isinstance(attributes, dict) else ():
             if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
                 try:
-                    attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                    attribute["taxonomy"] = Taxonomy.load_beside(folder, attribute["taxonomy"])
                 except RecipeError as error:
                     raise RecipeError(f"attributes.{column}.taxonomy: {error}") from None
         return cls(**content)
@@ -394,6 +404,20 @@ class Recipe(BaseModel):
     def save(self, path: str | Path) -> None:
         """Write the recipe as a TOML file."""
         Path(path).write_text(self.dumps(), encoding="utf-8")
+
+
+def _refuse_depth_and_size(content: Any, name: str) -> None:
+    """Refuse nesting that no recipe has, before code that calls itself meets it, and numbers beyond all floats."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, int) and one.bit_length() > _LONGEST for one in level):
+            raise RecipeError(f"{name}: has a number beyond 1e308, which nothing can be computed with")
+        below = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        ]
+        level = [inner for one in below for inner in one]
+    if level:
+        raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels")
 
 
 def _with_change(content: Any, path: list[str], value: Any) -> Any:
@@ -421,12 +445,12 @@ def _explain_one(problem: dict[str, Any]) -> str:
     if problem["type"] == "enum":
         words = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         hint = did_you_mean(came, words) if isinstance(came, str) else ""
-        return f"{key}: must be one of {', '.join(repr(word) for word in words)}. Got {came!r} instead.{hint}"
+        return f"{key}: must be one of {', '.join(repr(word) for word in words)}. Got {shown(came)} instead.{hint}"
     if problem["type"] == "value_error":
         message = str(problem["ctx"]["error"])
         return f"{key}: {message}" if key else message
     sentence = str(problem["msg"])
-    return f"{key}: {sentence[0].lower()}{sentence[1:]}. Got {came!r} instead"
+    return f"{key}: {sentence[0].lower()}{sentence[1:]}. Got {shown(came)} instead"
 
 
 def _known_keys(location: list[str]) -> list[str]:

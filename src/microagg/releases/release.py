@@ -25,6 +25,7 @@ from microagg.releases.storage import refuse_existing, whole_or_nothing
 from microagg.releases.verify import Recount, recount, require_k, require_public
 from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
+from microagg.tables.labels import with_needed_labels
 from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 
@@ -124,7 +125,9 @@ class Release:
         name = f"table.{format}"
         beside: dict[str, str] = {}
         with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
-            table, remarks = follow_formula_policy(self.frame.table, self.recipe.output.formulas, format)
+            table, remarks = follow_formula_policy(
+                with_needed_labels(self.frame.table), self.recipe.output.formulas, format
+            )
             write_table(table, partial / name)
             statement = replace(
                 self.statement,

@@ -23,7 +23,7 @@ from microagg.releases.verify import Finding
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["SIGNATURE", "check_signature", "signed", "write_key_pair"]
+__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "signed", "write_key_pair"]
 
 SIGNATURE = "signature.json"
 ALGORITHM = "Ed25519"
@@ -114,6 +114,16 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
         said = f"by the key {told}, which proves nothing about who that is: compare it with --signed-by PUBLIC.pem"
         return [Finding("signature", True, said)]
     return [Finding("signature", True, f"by the expected key {told}")]
+
+
+def require_key(path: Path) -> None:
+    """Refuse a file that is no key to sign with, before the work begins."""
+    _private_key(path)
+
+
+def fingerprint_of(path: Path) -> str:
+    """The short name of the public key in a file."""
+    return fingerprint(_public_key(path))
 
 
 def fingerprint(public: bytes) -> str:

@@ -74,8 +74,9 @@ class Attribute(BaseModel):
         in seconds.
     categories : list, optional
         The allowed categories; of an ordinal attribute, in their order.
-    taxonomy : path or ``{child: parent}``, optional
-        Tree of a nominal attribute's categories; distance is then semantic.
+    taxonomy : Taxonomy or ``{child: parent}``, optional
+        Tree of a nominal attribute's categories; distance is then semantic. In a recipe file also the name of a file
+        beside it; from Python ``Taxonomy.load(path)``.
     representative : {"mean", "median", "medoid", "mode", "taxonomic"}, optional
         Overrides the recipe's choice for this attribute.
     """
@@ -94,8 +95,8 @@ class Attribute(BaseModel):
     @field_validator("taxonomy", mode="before")
     @classmethod
     def _read_taxonomy(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return Taxonomy.load(value)
+        if isinstance(value, str):  # a recipe's file is read by the recipe, which knows where it lies
+            raise ValueError("a taxonomy is { child = parent, ... } here; of a file, pass Taxonomy.load(path)")
         return Taxonomy.from_parents(value) if isinstance(value, dict) else value
 
     @field_validator("bounds", mode="before")

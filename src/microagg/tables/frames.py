@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
+from microagg.tables.labels import with_needed_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -386,7 +387,7 @@ class Frame:
         return Frame(table, self.library, self.dtypes)
 
     def without_unused_categories(self) -> Frame:
-        """Drop categories that no record has: a list of unused ones would still tell who was there."""
+        """Drop categories and labels that no record needs: a list of unused ones would still tell who was there."""
         import pyarrow as pa
 
         used = {}
@@ -394,7 +395,8 @@ class Frame:
             if pa.types.is_dictionary(field.type):
                 column = self.column(field.name)
                 used[field.name] = _only_used(column.array)
-        return self.with_arrays(used)
+        used_alone = self.with_arrays(used)
+        return Frame(with_needed_labels(used_alone.table), self.library, self.dtypes)
 
     @property
     def native(self) -> Any:

@@ -41,6 +41,7 @@ __all__ = [
     "read_labelled",
     "typed_numbers",
     "with_labels",
+    "with_needed_labels",
 ]
 
 Meaning = Literal["whole", "date", "datetime", "time", "text", "other"]
@@ -126,6 +127,35 @@ def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
 def only_own_metadata(field: pa.Field) -> dict[bytes, bytes]:
     """Return the entries of the field's metadata that microagg knows, without those of other programs."""
     return {key: text for key, text in (field.metadata or {}).items() if key.startswith(_PREFIX)}
+
+
+def with_needed_labels(table: pa.Table) -> pa.Table:
+    """Return the table with no metadata but labels, and of these only what its records need.
+
+    A label of a value that no record has would tell of records that were left out or changed; ranges of missing codes
+    tell of codes that are nulls by now; other keys are other programs'.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", ((1, "female"), (2, "male"))))
+    >>> table = with_needed_labels(pa.table([[1, 1]], schema=pa.schema([field], metadata={"pandas": "{}"})))
+    >>> labels_of(table.schema.field("sex")).value_labels, table.schema.metadata
+    (((1, 'female'),), None)
+    """
+    import pyarrow as pa
+
+    fields = [_with_needed_labels(field, table.column(place)) for place, field in enumerate(table.schema)]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def _with_needed_labels(field: pa.Field, column: pa.ChunkedArray) -> pa.Field:
+    labels = labels_of(field)
+    if labels.value_labels:
+        values = set(column.unique().to_pylist())  # 1, 1.0 and true are equal, as they are to a reader
+        needed = tuple((value, label) for value, label in labels.value_labels if value in values)
+        labels = replace(labels, value_labels=needed)
+    return with_labels(field, replace(labels, missing_ranges=()))
 
 
 class _Clock(NamedTuple):
