@@ -23,6 +23,8 @@ from microagg.releases.verify import Finding, recount
 from microagg.schema.attribute import Role
 from microagg.tables.formulas import unescaped
 from microagg.tables.frames import columns_phrase
+from microagg.tables.labels import with_needed_labels
+from microagg.tables.read import format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,7 +126,17 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
 
 
 def _columns_of_release(release: PublishedFolder) -> list[Finding]:
-    return [_check_columns(release.table, release.recipe)]
+    """No column too many, none too few, and nothing beside the values that no record needs."""
+    table, recipe = release.table, release.recipe
+    found = _check_columns(table, recipe)
+    due = own_columns_of(recipe) or recipe.schema.published
+    absent = [name for name in due if name not in table.column_names]
+    if found.holds and absent:
+        return [Finding("columns", False, f"not there: {columns_phrase(absent)}")]
+    is_arrow = format_of(release.folder / release.table_name) in ("parquet", "feather")
+    if found.holds and is_arrow and not with_needed_labels(table).schema.equals(table.schema, check_metadata=True):
+        return [Finding("columns", False, "the file carries labels or metadata that no record needs")]
+    return [found]
 
 
 def _promise_of_release(release: PublishedFolder) -> list[Finding]:

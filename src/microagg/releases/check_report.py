@@ -63,7 +63,7 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
         written = (release.folder / REPORT).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return Finding("page of the report", False, f"{REPORT} is not there or no text")
-    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, OverflowError, ArithmeticError):
+    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
     said = (
         f"{REPORT} is made from {REPORT_JSON}"
@@ -91,7 +91,7 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
             differing = {name for name in _QUOTED if not same(again[name], facts[name])}
             differing |= set(_differing_sections(release, again, facts))
             others = _unlike(again["attributes"]["described"], facts["attributes"]["described"])
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             return Finding("report", False, "is damaged, or what it should quote")
         unlike = others if unlike is None else unlike & others
     differing |= {f"attributes ({name})" for name in unlike or ()}

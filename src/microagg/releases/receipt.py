@@ -18,6 +18,7 @@ import numpy.typing as npt
 from microagg.errors import TableError
 from microagg.releases.json_files import read_json
 from microagg.releases.manifest import InputDigest, sha256_of_file
+from microagg.releases.orphans import PENDING
 
 __all__ = ["Receipt", "receipt_beside", "receipts_beside"]
 
@@ -92,7 +93,10 @@ class Receipt:
 def receipts_beside(folder: str | Path) -> list[Path]:
     """The receipts that lie beside a folder under its name, of this release or of earlier ones."""
     folder = Path(folder).absolute()
-    return sorted(folder.parent.glob(f"{escape(folder.name)}.receipt-*.json"))
+    names = f"{escape(folder.name)}.receipt-*.json"
+    # One whose run was killed in the last instant still waits for the next start to put it there.
+    waiting = folder.parent.glob(f".{escape(folder.name)}.*{PENDING}/{names}")
+    return [*sorted(folder.parent.glob(names)), *sorted(waiting)]
 
 
 def receipt_beside(folder: str | Path) -> Receipt | None:

@@ -18,7 +18,7 @@ from microagg.releases.output_choice import Formulas, follow_formula_policy
 from microagg.releases.protected import Block
 from microagg.releases.receipt import Receipt
 from microagg.releases.recipe import Recipe
-from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
+from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
 from microagg.releases.signing import SIGNATURE, signed
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing
@@ -144,7 +144,7 @@ class Release:
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
             if report:
-                written_report = replace(self, statement=statement)._report(files)
+                written_report = self._report(files, statement.as_dict())
                 (partial / REPORT).write_text(written_report.as_html(), encoding="utf-8")
                 (partial / REPORT_JSON).write_text(written_report.as_json(), encoding="utf-8")
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
@@ -182,8 +182,14 @@ class Release:
         sign : path, optional
             A private key to sign the folder of this release with again; without it a signed folder is not changed.
         """
+
+        def make(files: Mapping[str, str]) -> Report:
+            # In a folder its own statement is quoted: files add remarks, and what was counted is what was written.
+            own = statement_in(Path(path).absolute().parent) if files else self.statement.as_dict()
+            return self._report(files, own, internal=internal, full=full)
+
         return write_beside_release(
-            lambda files: self._report(files, internal=internal, full=full),
+            make,
             Path(path),
             internal=internal,
             overwrite=overwrite,
@@ -191,7 +197,9 @@ class Release:
             sign=sign,
         )
 
-    def _report(self, files: Mapping[str, str], *, internal: bool = False, full: bool = False) -> Report:
+    def _report(
+        self, files: Mapping[str, str], statement: Mapping[str, Any], *, internal: bool = False, full: bool = False
+    ) -> Report:
         from microagg.report.document import Report
         from microagg.report.material import Material
 
@@ -201,7 +209,7 @@ class Release:
                 self.recipe,
                 self.original,
                 self.origins,
-                self.statement.as_dict(),
+                statement,
                 self.manifest.as_dict(),
                 self.blocks,
                 files,

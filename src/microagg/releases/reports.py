@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError, TableError
 from microagg.releases.json_files import read_json
 from microagg.releases.manifest import sha256_of_file
-from microagg.releases.places import MANIFEST
+from microagg.releases.places import MANIFEST, STATEMENT
 from microagg.releases.receipt import Receipt, receipts_beside
 from microagg.releases.recipe import Recipe
 from microagg.releases.signing import SIGNATURE, signed
@@ -23,7 +23,7 @@ from microagg.tables.frames import Frame
 if TYPE_CHECKING:
     from microagg.report.document import Report
 
-__all__ = ["MANIFEST", "REPORT", "REPORT_JSON", "recipe_of", "report_on_tables", "write_beside_release"]
+__all__ = ["MANIFEST", "REPORT", "REPORT_JSON", "recipe_of", "report_on_tables", "statement_in", "write_beside_release"]
 
 REPORT = "report.html"
 REPORT_JSON = "report.json"
@@ -212,6 +212,15 @@ def report_on_tables(
 
     release_id = None if manifest is None else manifest["id"]
     return write_beside_release(make, path, internal=internal, overwrite=overwrite, release_id=release_id, sign=sign)
+
+
+def statement_in(folder: Path) -> dict[str, Any]:
+    """The statement in the folder of a release."""
+    try:
+        found: dict[str, Any] = read_json(folder / STATEMENT)
+    except (OSError, ValueError):
+        raise TableError(f"the {STATEMENT} of {folder.name!r} is not there or damaged") from None
+    return found
 
 
 def recipe_of(manifest: Mapping[str, Any]) -> Recipe:
