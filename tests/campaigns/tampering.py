@@ -53,13 +53,14 @@ class Forgery:
 
     def mend(self, touched: str) -> None:
         """Make what follows from the touched file follow again: nothing, hashes, or words and page and hashes."""
-        if self.clever == 2 and touched == "statement.json":
+        there = (self.folder / touched).exists()
+        if self.clever == 2 and touched == "statement.json" and there:
             try:
                 words = str(Statement.from_dict(self.read("statement.json")))
             except (KeyError, TypeError, ValueError, AttributeError, IndexError):
                 words = (self.folder / "statement.txt").read_text()
             (self.folder / "statement.txt").write_text(words)
-        if self.clever == 2 and touched == "report.json":
+        if self.clever == 2 and touched == "report.json" and there:
             try:
                 page = Report(self.read("report.json")).as_html()
             except Exception:  # a template may fail in any way on a forged report
@@ -246,8 +247,11 @@ def change_report(forgery: Forgery) -> str:
     path = _edit(content, forgery.rng)
     forgery.write("report.json", content)
     forgery.mend("report.json")
-    of_original = path[0] in ("measures", "cells", "microagg") or path[:2] == ("attributes", "described")
-    return FREE if of_original and forgery.clever == 2 else DUE
+    if path == ("microagg",):  # the words of another version are not compared, which the check says
+        return FREE
+    of_original = path[0] in ("measures", "cells") or path[:2] == ("attributes", "described")
+    # A page need not show every figure; of a private release nothing is told that compares with the original.
+    return FREE if of_original and forgery.clever and not forgery.is_private else DUE
 
 
 def change_page(forgery: Forgery) -> str:
