@@ -220,10 +220,12 @@ HUGE = ["1" + "0" * 400, "-1" + "0" * 400, "9" * 5000, "1e999", "-1e999", "0x" +
 )
 def test_huge_numbers_are_taken_or_an_ordinary_error_in_few_words(line, number):
     text = line.format(number) + '\n[attributes.x]\nrole = "quasi_identifier"\nkind = "numeric"\nbounds = [0, 9]\n'
+    said = ""
     try:
         Recipe.loads(text)
     except RecipeError as error:
-        assert len(str(error)) < 400
+        said = str(error)
+    assert len(said) < 400
 
 
 @pytest.mark.parametrize("key", ["bounds = [0, {}]", "bounds = [{}, 0]", "resolution = {}", "weight = {}"])
