@@ -34,8 +34,7 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
     if not same(told, release.statement):
         return [Finding("statement", False, "says what does not follow from the rest of it")]
     return [
-        _check_promise(release, statement),
-        *_check_ledger(release),
+        _check_promise_and_ledger(release, statement),
         _check_counts(release, statement),
         _check_seed(release, statement),
         _check_remarks(release, statement),
@@ -63,10 +62,11 @@ def _check_promise(release: PublishedFolder, statement: Statement) -> Finding:
     return Finding("statement", True, f"promises what the recipe asks for{words}")
 
 
-def _check_ledger(release: PublishedFolder) -> list[Finding]:
-    if not release.is_private:
-        return []
-    return [check_private_statement(release.folder / STATEMENT, release.recipe, release.table)]
+def _check_promise_and_ledger(release: PublishedFolder, statement: Statement) -> Finding:
+    promise = _check_promise(release, statement)
+    if not (release.is_private and promise.holds):
+        return promise
+    return check_private_statement(release.folder / STATEMENT, release.recipe, release.table)
 
 
 def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
