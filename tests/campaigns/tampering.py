@@ -209,8 +209,8 @@ def change_statement(forgery: Forgery) -> str:
     forgery.write("statement.json", content)
     forgery.mend("statement.json")
     # Remarks tell of the original; what each mechanism did, beside its epsilon, is the holder's word.
-    told = path[0] == "remarks" or (path[:2] == ("budget", "expenses") and path[-1] != "added")
-    return FREE if told and forgery.clever == 2 else DUE
+    told = path[0] == "remarks" or (path[:2] == ("budget", "expenses") and path[-1] not in ("added", "epsilon"))
+    return FREE if told and forgery.clever else DUE
 
 
 def change_words(forgery: Forgery) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from typing import Any
 
+from microagg.privacy.budget import Budget, Expense, float_below
+from microagg.releases.catalogue import method_named
 from microagg.releases.output_choice import ESCAPED, KEPT, Formulas
 from microagg.releases.private import own_columns_of
 from microagg.releases.private_check import check_private_statement
@@ -45,7 +48,10 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
 def _check_promise(release: PublishedFolder, statement: Statement) -> Finding:
     """The guarantees must be those of the recipe on the blocks of the manifest, to the word."""
     blocks = [(tuple(block["attributes"]), tuple(block.get("spiked", ()))) for block in release.blocks]
-    expected = guarantees_of(release.recipe, blocks)
+    try:
+        expected = guarantees_of(release.recipe, blocks)
+    except KeyError:
+        return Finding("statement", False, "promises something of attributes that the recipe does not have")
     if release.same_version:
         fits = same([one.as_dict() for one in statement.guarantees], [one.as_dict() for one in expected])
     else:
@@ -66,7 +72,28 @@ def _check_promise_and_ledger(release: PublishedFolder, statement: Statement) ->
     promise = _check_promise(release, statement)
     if not (release.is_private and promise.holds):
         return promise
+    fault = _fault_of_ledger(release, statement)
+    if fault:
+        return Finding("statement", False, fault)
     return check_private_statement(release.folder / STATEMENT, release.recipe, release.table)
+
+
+def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
+    """Whether the ledger is one, and divides the budget as the recipe does where attributes are paid for one by one."""
+    budget, choice, names = statement.budget, release.recipe.privacy, release.recipe.schema.quasi_identifiers
+    assert choice is not None
+    known = {one.name for one in fields(Expense)}
+    if budget is None or set(budget) != {"epsilon", "spent", "expenses"}:
+        return "its ledger is damaged"
+    if any(set(one) != known or type(one["epsilon"]) not in (int, float) for one in budget["expenses"]):
+        return "its ledger tells something that no ledger tells"
+    if getattr(method_named(release.recipe.method).private, "uses_blocks", False):
+        return ""
+    shares = Budget(choice.epsilon).divide(choice.weights or names).values()
+    due = sorted(float_below(share.remaining) for share in shares)
+    if due != sorted(one["epsilon"] for one in budget["expenses"]):
+        return "its ledger divides the budget otherwise than the recipe"
+    return ""
 
 
 def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
