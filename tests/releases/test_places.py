@@ -14,6 +14,7 @@ import microagg
 from microagg import InputError, Recipe
 from microagg.cli.app import app
 from microagg.releases.check import check_release
+from microagg.releases.input import read_input, with_formulas_unescaped
 from microagg.releases.storage import write_file_whole
 from release_kinds import RECIPES, made, people
 
@@ -196,7 +197,7 @@ def test_signing_from_the_command_line(here):
 
 
 def test_init_asks_about_formulas_only_where_there_are_some(here):
-    asked = run("init", "data.csv", "-o", "plain.toml", code=0)
+    run("init", "data.csv", "-o", "plain.toml", code=0)
     assert "formulas" not in (here / "plain.toml").read_text()
     (here / "text.csv").write_text("age,note\n" + "".join(f"{i},=SUM(A{i})\n" for i in range(30)))
     run("init", "text.csv", "-o", "text.toml", code=0)
@@ -204,4 +205,23 @@ def test_init_asks_about_formulas_only_where_there_are_some(here):
     assert '# DECIDE: "keep" them in a CSV' in drafted
     assert "SUM" not in drafted
     assert Recipe.load(here / "text.toml").output.formulas == "keep"
-    assert asked.exit_code == 0
+
+
+def test_an_escaped_release_is_evaluated_as_what_it_says(here):
+    names = ["=a", "+b", "'=a"]
+    rows = "".join(f"{i % 3},{names[i % 3]}\n" for i in range(30))
+    (here / "text.csv").write_text(f"x,note\n{rows}")
+    recipe = Recipe(
+        k=3,
+        output={"formulas": "escape"},
+        attributes={"x": RECIPE.attributes["x"], "note": {"role": "confidential", "kind": "nominal"}},
+    )
+    recipe.save(here / "escape.toml")
+    run("release", "text.csv", "-r", "escape.toml", "-o", "escaped", code=0)
+    path = here / "escaped" / "table.csv"
+    written = read_input(path, recipe)
+    assert "=a" not in written["note"].to_pylist()
+    assert sorted(with_formulas_unescaped(written, path, recipe)["note"].to_pylist()) == sorted(names * 10)
+    run("evaluate", "text.csv", "escaped", "-r", "escape.toml", "--measures", "JSD", code=0)
+    run("report", "text.csv", "escaped", "-r", "escape.toml", "-o", "escaped/report.html", code=0)
+    run("check", "escaped", code=0)

@@ -45,7 +45,7 @@ def evaluate(
     from microagg.errors import InputError
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_input, with_formulas_unescaped
     from microagg.releases.recipe import Recipe
 
     chosen = Recipe.load(recipe)
@@ -67,7 +67,8 @@ def evaluate(
         options |= {"target": target, "test": None if test is None else read_input(test, chosen)}
     with shows_progress():
         found = {
-            name: judge(before, read_input(path, chosen), chosen, **options) for name, path in _named(released).items()
+            name: judge(before, with_formulas_unescaped(read_input(path, chosen), path, chosen), chosen, **options)
+            for name, path in _named(released).items()
         }
         if target is not None and splits is not None:
             ((name, one),) = found.items()

@@ -32,7 +32,7 @@ def report(
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_input, with_formulas_unescaped
     from microagg.releases.places import refuse_place
     from microagg.releases.recipe import Recipe
     from microagg.releases.reports import report_on_tables
@@ -46,7 +46,7 @@ def report(
             released,
             chosen,
             output,
-            read=lambda path: read_input(path, chosen),
+            read=lambda path: with_formulas_unescaped(read_input(path, chosen), path, chosen),
             internal=internal,
             full=full,
             aligned=aligned,

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.releases.catalogue import method_named
+from microagg.releases.output_choice import Formulas
 from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
 from microagg.schema.attribute import Attribute, Kind, Role
+from microagg.tables.formulas import unescaped
 from microagg.tables.read import format_of, read_table
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from microagg.releases.recipe import Recipe
 
-__all__ = ["TEXT_FORMATS", "read_input"]
+__all__ = ["TEXT_FORMATS", "read_input", "with_formulas_unescaped"]
 
 TEXT_FORMATS = ("csv", "csv.gz", "tsv")
 
@@ -50,3 +52,9 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
     for name in changed:
         table = table.set_column(table.column_names.index(name), name, verbatim[name])
     return table
+
+
+def with_formulas_unescaped(table: pa.Table, path: Path, recipe: Recipe) -> pa.Table:
+    """A released table as it was before formulas were escaped, if the recipe has them escaped in such a file."""
+    escapes = recipe.output.formulas is Formulas.ESCAPE and format_of(path) in TEXT_FORMATS
+    return unescaped(table) if escapes else table
