@@ -89,7 +89,7 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
 
 def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
     name = f"k-anonymity (k = {k}) on {', '.join(attributes)}"
-    absent = [attribute for attribute in attributes if attribute not in table.column_names]
+    absent = sorted(set(attributes) - set(table.column_names))
     if absent:
         return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
     count = recount(table, attributes, k)
@@ -102,7 +102,7 @@ def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
 def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
     """Of drawn records a file shows nothing but that its columns are there."""
     name = f"drawn from cells of at least k = {k} records: {', '.join(attributes)}"
-    absent = [attribute for attribute in attributes if attribute not in table.column_names]
+    absent = sorted(set(attributes) - set(table.column_names))
     if absent:
         return Finding(name, False, f"without {columns_phrase(absent)}")
     said = "nothing can be counted on the file; only that the columns are there was checked"
@@ -112,8 +112,9 @@ def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: i
 
 
 def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
-    identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in table.column_names]
-    known = own_columns_of(recipe) or tuple(recipe.attributes)
+    there = set(table.column_names)
+    identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in there]
+    known = set(own_columns_of(recipe) or recipe.attributes)
     undeclared = [name for name in table.column_names if name not in known]
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
@@ -130,7 +131,8 @@ def _columns_of_release(release: PublishedFolder) -> list[Finding]:
     table, recipe = release.table, release.recipe
     found = _check_columns(table, recipe)
     due = own_columns_of(recipe) or recipe.schema.published
-    absent = [name for name in due if name not in table.column_names]
+    there = set(table.column_names)
+    absent = [name for name in due if name not in there]
     if found.holds and absent:
         return [Finding("columns", False, f"not there: {columns_phrase(absent)}")]
     is_arrow = format_of(release.folder / release.table_name) in ("parquet", "feather")

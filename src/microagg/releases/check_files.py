@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from microagg.errors import TableError
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.published import PublishedFolder
 from microagg.releases.receipt import Receipt, receipts_beside
@@ -52,12 +53,17 @@ def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:
     """
     if given is not None:
         path = Path(given)
-        found = _differences(folder, Receipt.load(path))
+        found = _differences(folder, path)
         return [Finding("receipt", not found, found or f"every file is as {path.name} names it")]
     beside = receipts_beside(folder)
     if not beside:
         return []
-    differences = {path: _differences(folder, Receipt.load(path)) for path in beside}
+    differences = {}
+    for path in beside:
+        try:
+            differences[path] = _differences(folder, path)
+        except TableError:
+            differences[path] = "it is damaged"
     fitting = [path for path, found in differences.items() if not found]
     if fitting:
         return [Finding("receipt", True, f"every file is as {fitting[0].name} names it")]
@@ -66,13 +72,14 @@ def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:
     return [Finding("receipt", False, f"{least.name} beside the folder does not match: {differences[least]}{others}")]
 
 
-def _differences(folder: Path, receipt: Receipt) -> str:
-    """What is not as the receipt says, in words; empty if nothing."""
-    there = {path.name: path for path in folder.iterdir() if path.is_file()}
+def _differences(folder: Path, path: Path) -> str:
+    """What is not as the receipt at `path` says, in words; empty if nothing."""
+    receipt = Receipt.load(path)
+    there = {file.name: file for file in folder.iterdir() if file.is_file()}
     lacking = sorted(set(receipt.files) - set(there))
     added = sorted(set(there) - set(receipt.files))
     changed = sorted(
-        name for name, path in there.items() if name in receipt.files and sha256_of_file(path) != receipt.files[name]
+        name for name, file in there.items() if name in receipt.files and sha256_of_file(file) != receipt.files[name]
     )
     parts = (("lacks", lacking), ("has besides", added), ("changed since", changed))
     return "; ".join(f"{what} {', '.join(map(repr, names))}" for what, names in parts if names)

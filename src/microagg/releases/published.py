@@ -124,7 +124,7 @@ class PublishedFolder:
         if self.is_private or self.is_sampled:
             return ()
         attributes = [block["attributes"] for block in self.blocks]
-        if any(name not in self.table.column_names for names in attributes for name in names):
+        if not {name for names in attributes for name in names} <= set(self.table.column_names):
             return ()
         return tuple(recount(self.table, names, self.recipe.k) for names in attributes)
 
