@@ -33,7 +33,7 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
         told = json.loads(json.dumps(statement.as_dict()))
         words = str(statement)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError):
-        return [Finding("statement", False, "is not there or damaged")]
+        return [Finding("statement", False, "is not there, damaged, or promises what was not counted")]
     if not same(told, release.statement):
         return [Finding("statement", False, "says what does not follow from the rest of it")]
     return [

@@ -185,7 +185,7 @@ class Release:
 
         def make(files: Mapping[str, str]) -> Report:
             # In a folder its own statement is quoted: files add remarks, and what was counted is what was written.
-            own = statement_in(Path(path).absolute().parent) if files else self.statement.as_dict()
+            own = statement_in(Path(path).absolute().parent) if files else None
             return self._report(files, own, internal=internal, full=full)
 
         return write_beside_release(
@@ -198,7 +198,12 @@ class Release:
         )
 
     def _report(
-        self, files: Mapping[str, str], statement: Mapping[str, Any], *, internal: bool = False, full: bool = False
+        self,
+        files: Mapping[str, str],
+        statement: Mapping[str, Any] | None = None,
+        *,
+        internal: bool = False,
+        full: bool = False,
     ) -> Report:
         from microagg.report.document import Report
         from microagg.report.material import Material
@@ -209,7 +214,7 @@ class Release:
                 self.recipe,
                 self.original,
                 self.origins,
-                statement,
+                self.statement.as_dict() if statement is None else statement,
                 self.manifest.as_dict(),
                 self.blocks,
                 files,
