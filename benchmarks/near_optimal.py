@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from microagg import MDAV, NearOptimal, datasets
+from microagg._halt import Halt
 from microagg.partition.efforts import EFFORTS
 from microagg.partition.refine import improved
-from microagg.partition.search import Halt
 
 EIA = ("UTILITYID", *(f"{kind}{what}" for kind in ("RES", "COM", "IND") for what in ("REVENUE", "SALES")))
 EIA = (*EIA, "OTHREVENUE", "OTHRSALES", "TOTREVENUE", "TOTSALES")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,48 @@ settings.register_profile(
 )
 settings.load_profile("microagg")
 
+# What runs in the background of a shell script may not hear Ctrl-C, nor would processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 if "MICROAGG_DATA" not in os.environ and _BESIDE.is_dir():
     os.environ["MICROAGG_DATA"] = str(_BESIDE)
 
 
+# Some tests of these draw noise, records or searches from the system's randomness, without a seed.
+_DRAWING = {
+    *("aggregate/test_sampling.py", "partition/test_near_optimal.py", "privacy/test_budget_kept.py"),
+    *("privacy/test_mechanism.py", "privacy/test_private_loss.py", "releases/test_cross_moment.py"),
+    *("releases/test_methods.py", "releases/test_private.py", "releases/test_private_limits.py"),
+    *("releases/test_private_types.py", "releases/test_release.py", "releases/test_sampled.py"),
+    *("releases/test_searching.py", "report/test_public_form.py"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--repeat", type=int, default=1, help="How many times to run each test that is marked chance.")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kernel: also run with the just-in-time compiler off")
+    config.addinivalue_line("markers", "chance: may draw from the system's randomness; see --repeat")
+
+
+def _draws(path: Path) -> bool:
+    return "/".join(path.parts[-2:]) in _DRAWING
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if _draws(item.path):
+        item.add_marker(pytest.mark.chance)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    repeats = metafunc.config.getoption("--repeat")
+    if repeats > 1 and _draws(metafunc.definition.path):
+        metafunc.fixturenames.append("repetition")
+        metafunc.parametrize("repetition", range(repeats))
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["report", "shown_by"]
+__all__ = ["COMPILING", "report", "shown_by"]
+
+COMPILING = "compiling"  # how the task begins that takes long on a new machine
 
 Listener = Callable[[str, float], None]
 

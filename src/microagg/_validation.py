@@ -8,9 +8,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from microagg.errors import ParameterError, did_you_mean
+from microagg.errors import ParameterError, did_you_mean, shown
 
-__all__ = ["Choice", "ChoiceOrWeights", "Constraint", "Flag", "Integer", "Optional", "Real", "check_parameters"]
+__all__ = [
+    "Choice",
+    "ChoiceOrWeights",
+    "Constraint",
+    "Flag",
+    "Integer",
+    "Optional",
+    "Real",
+    "as_float",
+    "check_parameters",
+]
+
+
+def as_float(value: Any) -> float:
+    """A number as a float: infinity beyond all floats, where ``float`` raises an error of its own."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 class Constraint(Protocol):
@@ -52,9 +70,11 @@ class Real:
     open_low: bool = False
 
     def allows(self, value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return False
-        number = float(value)
+        number = as_float(value)
+        if not math.isfinite(number):
+            return False
         return (number > self.low if self.open_low else number >= self.low) and number <= self.high
 
     def describe(self) -> str:
@@ -151,5 +171,5 @@ def check_parameters(owner: str, constraints: Mapping[str, Constraint], values: 
                 else ""
             )
             raise ParameterError(
-                f"The {name!r} parameter of {owner} must be {constraint.describe()}. Got {value!r} instead.{hint}"
+                f"The {name!r} parameter of {owner} must be {constraint.describe()}. Got {shown(value)} instead.{hint}"
             )

@@ -267,7 +267,7 @@ def test_a_release_is_evaluated(folder):
     assert found["distance_linkage"]["value"] <= 1 / 3
     assert "lambda = 0.5" in found["D"]["formula"]
     run("release", "data.csv", "-r", "kinds.toml", "-o", "mixed", "--seed", 3)
-    shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml", "--measures", "D_X, D_Y")
+    shuffled = run("evaluate", "data.csv", "mixed", "-r", "kinds.toml", "--measures", "D_X, D_Y", "--shuffled")
     assert "Note: D_X: needs aligned rows" in shuffled.stderr
     assert shuffled.stdout.split()[6] == "D_Y"  # what could not be had is not in the table
     arguments = ["evaluate", "data.csv", "out", "-r", "kinds.toml", "--target", "income", "--json"]

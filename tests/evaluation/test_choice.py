@@ -34,7 +34,7 @@ def masked(people):
 
 def test_measures_are_chosen_by_name_group_and_side(people):
     found = microagg.evaluate(people, people, RECIPE, measures=["D_X", "distribution"], aligned=True)
-    assert [measure.name for measure in found] == ["D_X", "JSD", "wasserstein", "KS"]
+    assert [measure.name for measure in found] == ["D_X", "JSD", "wasserstein", "KS", "categories_lost"]
     assert {measure.about for measure in microagg.evaluate(people, people, RECIPE, measures="utility")} == {"utility"}
     by_default = {one.name for one in DEFINITIONS if one.default}
     assert {measure.name for measure in microagg.evaluate(people, people, RECIPE)} == by_default
@@ -147,11 +147,12 @@ def test_equal_releases_have_no_winner():
 
 
 def test_a_value_that_is_not_finite_is_no_value(people):
+    from microagg.evaluation.alignment import Rows
     from microagg.evaluation.context import Context
     from microagg.tables.frames import Frame
 
     frame = Frame.wrap(people)
-    context = Context(frame, frame, RECIPE.schema, (), None, options={"lambda_": 0.25})
+    context = Context(frame, frame, RECIPE.schema, (), Rows(), options={"lambda_": 0.25})
     definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: Worth(np.inf))
     measure, _ = definition.measured(context)
     assert (measure.value, measure.note, measure.formula) == (None, "not defined for these tables", "lambda = 0.25")

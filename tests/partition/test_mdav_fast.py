@@ -81,11 +81,12 @@ def test_the_road_may_change_between_any_cells(monkeypatch):
 
 
 def test_the_scan_takes_over_when_that_pays_and_is_compiled_only_for_a_long_search(monkeypatch):
-    peeling = roads._Peeling(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto")
+    peeling = roads._Peeling(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
     thousand_cells = [np.array([1000 * points, 1000 * 20, 1000]) for points in (500, 500_000, 50_000_000)]
     for is_compiled, answers in ((True, [False, True, True]), (False, [False, False, True])):
         monkeypatch.setattr(roads, "needs_compiling", lambda _, known=is_compiled: not known)
-        assert [peeling._scanning_is_cheaper(seen, 4000) for seen in thousand_cells] == answers
+        costs = [peeling._nanoseconds_per_cell(seen, 4000) for seen in thousand_cells]
+        assert [peeling._scanning_is_cheaper(*cost) for cost in costs] == answers
 
 
 # Robustness

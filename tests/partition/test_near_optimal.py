@@ -11,6 +11,7 @@ import pytest
 import microagg
 from declarations import numeric
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
+from microagg._halt import Halt
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
 from microagg.partition._kernels import cells as cell_kernels
@@ -26,9 +27,10 @@ from microagg.partition.certificate import certify
 from microagg.partition.efforts import EFFORTS, Effort
 from microagg.partition.recombine import recombined
 from microagg.partition.refine import improved
-from microagg.partition.search import Halt, near_records
+from microagg.partition.search import near_records
 from microagg.partition.starts import cells_below_2k, split_cells
 
+GO_ON = Halt().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
 
 
@@ -90,7 +92,7 @@ def test_draws_lie_where_they_should():
 def test_a_split_cuts_all_records_into_runs_of_unit_to_2_unit(unit, kind):
     X = normal(131, 3) if kind == "smooth" else np.rint(normal(131, 3))
     order = np.arange(131)
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([1, 1, 1, 1]), 0.5)
+    starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([1, 1, 1, 1]), 0.5, GO_ON)
     assert sorted(order.tolist()) == list(range(131))
     sizes = np.diff(starts)
     assert sizes.sum() == 131
@@ -106,13 +108,13 @@ def test_near_records_are_the_nearest_and_nearly_so_when_records_are_many():
     np.fill_diagonal(distances, np.inf)
     expected = np.argsort(distances, axis=1)[:, :8]
     exact = np.full((300, 8), NOBODY, dtype=np.int32)
-    nearest_of_all(columns, exact)
+    nearest_of_all(columns, exact, GO_ON)
     np.testing.assert_array_equal(exact, expected)
     nearly, near = np.full((300, 8), NOBODY, dtype=np.int32), np.full((300, 8), np.inf)
     for turn in range(4):
         order = np.arange(300)
-        starts = split_records(columns, order, 24, chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0)
-        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearly, near)
+        starts = split_records(columns, order, 24, chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0, GO_ON)
+        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearly, near, GO_ON)
     assert all(len(set(row)) == 8 and i not in row for i, row in enumerate(nearly.tolist()))
     found = sum(len(set(a) & set(b)) for a, b in zip(nearly.tolist(), expected.tolist(), strict=True))
     assert found / expected.size > 0.7
@@ -127,7 +129,7 @@ def pool_of(X: np.ndarray, labels: np.ndarray, k: int):
     n_cells = int(labels.max()) + 1
     pool = pool_kernels.room_for_pools(n_cells, k, X.shape[1])
     pool.cell[:n_cells] = np.arange(n_cells)
-    count = pool_kernels.gather(X, cells, pool, n_cells)
+    count = pool_kernels.gather(X, cells, pool, n_cells, GO_ON)
     pool_kernels.sum_up(pool, count, n_cells)
     return pool, count, n_cells
 
@@ -170,13 +172,13 @@ def test_the_sse_kept_while_searching_is_that_of_the_labels(k):
     chance = chance_from([k, 1, 2, 3])
     cells = cell_kernels.cells_of(MDAV(k=k).fit(X).labels_.copy(), k)
     pool = pool_kernels.room_for_pools(6, k, 3)
-    near = near_records(X, k)
+    near = near_records(X, k, Halt())
     distances = np.empty(60)
     start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
-    gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance)
+    gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, GO_ON)
     swept = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
     assert swept == pytest.approx(start - gain, rel=1e-9)
-    kernels.anneal(X, near, cells, pool, k, 60, 3, 5, 0.1, np.cumsum(distances), chance)
+    kernels.anneal(X, near, cells, pool, k, 60, 3, 5, 0.1, np.cumsum(distances), chance, GO_ON)
     for cell in np.flatnonzero(cells.size > 0):
         members = cells.members[cell, : cells.size[cell]]
         assert k <= len(members) < 2 * k
@@ -249,20 +251,24 @@ def test_a_seed_gives_the_same_cells_and_others_come_from_the_system(effort):
     once = NearOptimal(k=3, effort=effort, random_state=11).fit(X).labels_
     np.testing.assert_array_equal(NearOptimal(k=3, effort=effort, random_state=11).fit(X).labels_, once)
     np.testing.assert_array_equal(refine(MDAV(k=3).fit(X).labels_, X, 3, effort=effort, random_state=11), once)
-    unseeded = [NearOptimal(k=3, effort="fast").fit(X) for _ in range(4)]
+    # Of 60 records four searches may all find the best there is; of 1,000, two that agree are not to be expected.
+    many = normal(1_000, 4)
+    unseeded = [NearOptimal(k=3, effort="fast").fit(many) for _ in range(3)]
     assert all(np.bincount(fitted.labels_).min() >= 3 for fitted in unseeded)
     assert len({fitted.labels_.tobytes() for fitted in unseeded}) > 1
 
 
-def test_many_records_start_from_a_split_and_their_near_records_from_several():
+def test_many_records_have_near_records_from_several_splits_and_lose_less_than_by_mdav_or_a_split():
     X = normal(25_000, 2)
     fitted = NearOptimal(k=10, effort="fast", random_state=0).fit(X)
     sizes = np.bincount(fitted.labels_)
     assert sizes.min() >= 10
     assert sizes.max() < 20
-    start = split_cells(X, 10)
+    start = split_cells(X, 10, Halt())
     assert np.bincount(start).min() >= 10
     assert fitted.sse_ < 0.95 * sse(X, start)
+    assert fitted.sse_ < 0.95 * MDAV(k=10).fit(X).sse_
+    assert fitted.start_ == "mdav"
 
 
 @pytest.mark.parametrize("k", [60, 400])
@@ -322,11 +328,12 @@ def test_an_interrupt_and_a_time_limit_return_the_best_so_far():
     start = MDAV(k=3).fit(X).sse_
     with shown_by(interrupting):
         interrupted = NearOptimal(k=3, effort="best", random_state=0).fit(X)
-    limited = NearOptimal(k=3, effort="best", random_state=0, time_limit=0.5).fit(X)
+    limited = NearOptimal(k=3, effort="best", random_state=0, time_limit=0.2).fit(X)
     for fitted, reason in ((interrupted, "interrupt"), (limited, "time limit")):
         assert fitted.stopped_by_ == reason
         assert np.bincount(fitted.labels_).min() >= 3
-        assert fitted.sse_ < start
+        assert fitted.sse_ <= start
+        assert fitted.searched_ < 1.0
 
 
 def test_progress_tells_the_loss_so_far():
@@ -343,7 +350,7 @@ def test_progress_tells_the_loss_so_far():
 def test_cells_of_several_partitions_are_recombined():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1], [20.0], [20.1]])
     halves = [np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3])]
-    together = recombined(X, halves)
+    together, _ = recombined(X, halves)
     assert together is not None
     assert sse(X, together) == pytest.approx(4 * 0.005)
 
@@ -371,7 +378,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
 def test_pricing_finds_every_cell_that_earns_more_than_it_costs():
     X, k = normal(9, 2, seed=4), 2
     prices = np.random.default_rng(4).uniform(0.0, 0.5, size=9)
-    cells, deficit, state = price_cells(np.ascontiguousarray(X.T), prices, k, 0, 9, 9, True, 500, 1e-12, 10**6)
+    cells, deficit, state = price_cells(np.ascontiguousarray(X.T), prices, k, 0, 9, 9, True, 500, 1e-12, 10**6, GO_ON)
     assert state == DONE
     expected, least = set(), np.zeros(9)
     for size in range(k, 2 * k):
@@ -401,7 +408,7 @@ def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seco
     monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
     for seed in range(3):
         X = normal(12, 2, seed)
-        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, seconds)
+        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, Halt(seconds))
         assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
@@ -417,7 +424,7 @@ def test_the_certificate_says_what_was_proved():
 def test_a_certificate_without_time_promises_nothing():
     X = normal(400, 3)
     labels = MDAV(k=5).fit(X).labels_
-    unfinished = certify(X, [labels], 5, 1e-6)
+    unfinished = certify(X, [labels], 5, Halt(1e-6))
     assert unfinished.lower_bound is None
     assert not unfinished.finished
     assert "no lower bound was proved" in str(unfinished)

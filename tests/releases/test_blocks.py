@@ -98,7 +98,7 @@ def test_a_block_missing_from_the_manifest_fails_the_check(tmp_path):
     del partition["blocks"][0]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     failed = [finding.name for finding in check_release(folder) if not finding.holds]
-    assert failed == ["cells", "statement"]
+    assert failed == ["cells", "statement", "recounts", "receipt"]
 
 
 def test_blocks_that_the_recipe_did_not_ask_for_fail_the_check(tmp_path):

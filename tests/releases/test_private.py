@@ -27,7 +27,7 @@ from microagg.tables.frames import Frame
 
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "office": "work", "field": "work"}
 MIXED = {
-    "age": numeric(bounds=[0, 120]),
+    "age": numeric(bounds=[0, 120], resolution=1),
     "level": ordinal(categories=["low", "middle", "high"]),
     "job": nominal(taxonomy=TREE, categories=["clerk", "manager", "farmer"]),
 }
@@ -370,11 +370,6 @@ BOUNDED = {"x": numeric(bounds=[0, 10])}
             ["a", "b", "z", "z"],
             {"x": nominal(categories=["a", "b"])},
             "1 categories that are not among the declared ones",
-        ),
-        (
-            [1, 2, 1, 2],
-            {"x": nominal(taxonomy={"1": "r", "2": "r"})},
-            "cannot hold every category that may be published",
         ),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -14,7 +13,6 @@ from microagg import Recipe
 from microagg.errors import MicroaggError
 
 NOON = [dt.time(12)] * 4
-DAY = [dt.date(2000, 1, 1)] * 4
 
 
 def released(values, declared: dict, **privacy):
@@ -29,20 +27,8 @@ def released(values, declared: dict, **privacy):
     [
         ([1.0, 2.0], numeric(bounds=[0, 10]), {"epsilon": 1e-300}, "epsilon = 1e-300 is too small"),
         (["a", "b"], nominal(categories=["a", "b"]), {"epsilon": 5e-324}, "is too small"),
-        ([0, 1, 0, 1], numeric(bounds=[0.2, 0.8]), {"clamp": True}, "no two of them lie within its bounds"),
-        (
-            DAY,
-            numeric(bounds=[dt.datetime(2000, 1, 1, 1), dt.datetime(2000, 1, 1, 5)]),
-            {},
-            "no two of them lie within its bounds",
-        ),
-        (
-            pa.array([Decimal("1.10")] * 4, pa.decimal128(4, 2)),
-            numeric(bounds=[0, 1e6]),
-            {},
-            "cannot hold its bounds",
-        ),
-        (pa.array([1.0] * 4, pa.float32()), numeric(bounds=[0, 1e300]), {}, "cannot hold its bounds"),
+        ([0, 1], numeric(bounds=[0.2, 0.8], resolution=1), {"clamp": True}, "no two of them lie within its bounds"),
+        (pa.array([1, 2], pa.duration("s")), numeric(bounds=[0, 1e300]), {}, "cannot hold its bounds"),
         (NOON, numeric(bounds=[0, 90_000]), {}, "must lie within 0 and 86400 seconds"),
         ([0.5, float("inf")], nominal(categories=[0.5, 1.5]), {}, "1 categories that are not among the declared"),
     ],
@@ -61,7 +47,7 @@ def test_a_taxonomy_that_does_not_fit_is_refused_with_the_column_and_what_is_wro
         'method = "dp_individual_ranking"\nk = 2\n[privacy]\nepsilon = 1\n[attributes.x]\n'
         'role = "quasi_identifier"\nkind = "nominal"\ntaxonomy = "tree.txt"\n'
     )
-    with pytest.raises(MicroaggError, match=r"attributes\.x\.taxonomy: line 3 .* second root, 'second'"):
+    with pytest.raises(MicroaggError, match=r"attributes\.x\.taxonomy: line 3 .* second root; indent it"):
         Recipe.load(tmp_path / "recipe.toml")
 
 
@@ -89,7 +75,7 @@ def test_the_promise_names_what_else_in_the_folder_depends_on_the_records():
     said = " ".join(guarantee.assumptions)
     assert "none of these was read off the records" in said
     assert "the refusal is not published" in said
-    assert "the salt of the input's fingerprint stays with the data holder" in said
+    assert "the receipt, which holds the input's fingerprint, stays with the data holder" in said
     (conditional,) = released([1.0, -2.0], numeric(), bounds="from_data").statement.guarantees
     assert "that leaves the bounds as they are" in conditional.against
     assert "where there are negative ones the smallest" in " ".join(conditional.assumptions)

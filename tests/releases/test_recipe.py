@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 
 import pytest
@@ -67,7 +68,7 @@ MINIMAL = 'k = 3\n[attributes.age]\nrole = "quasi_identifier"\nkind = "numeric"\
         (MINIMAL + "bounds = [2020-01-01T00:00:00Z, 2021-01-01]", "both have a time zone, or neither"),
         (MINIMAL.replace("numeric", "nominal") + 'categories = [["a"]]', "categories must be a list of texts"),
         (MINIMAL.replace("numeric", "nominal") + "taxonomy = { a = 1 }", "names each category's parent"),
-        (MINIMAL.replace("numeric", "nominal") + 'taxonomy = "."', "no taxonomy file named ''|is not UTF-8"),
+        (MINIMAL.replace("numeric", "nominal") + 'taxonomy = "."', "is not a file"),
         ("k = ", "recipe: "),
     ],
 )
@@ -130,3 +131,108 @@ def test_taxonomy_files_are_looked_for_beside_the_recipe(tmp_path):
 def test_a_missing_recipe_file_is_named_without_its_folder(tmp_path):
     with pytest.raises(RecipeError, match=r"^no recipe file named 'none.toml'"):
         Recipe.load(tmp_path / "none.toml")
+
+
+TREE = 'k = 2\n[attributes.job]\nrole = "quasi_identifier"\nkind = "nominal"\ntaxonomy = '
+
+
+@pytest.mark.parametrize(
+    "way", ["/etc/hostname", "../jobs.txt", "below/../../jobs.txt", "link.txt", "loop.txt", "a\\u0000b"]
+)
+def test_a_taxonomy_is_read_from_beside_its_recipe_only(tmp_path, way):
+    home = tmp_path / "home"
+    (home / "below").mkdir(parents=True)
+    (tmp_path / "jobs.txt").write_text("secret-root\n  secret-leaf\n")
+    (home / "link.txt").symlink_to(tmp_path / "jobs.txt")
+    (home / "loop.txt").symlink_to(home / "loop.txt")
+    (home / "recipe.toml").write_text(f'{TREE}"{way}"\n')
+    with pytest.raises(RecipeError, match="does not lie beside the recipe") as refused:
+        Recipe.load(home / "recipe.toml")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_taxonomy_in_a_folder_below_is_read(tmp_path):
+    (tmp_path / "trees").mkdir()
+    (tmp_path / "trees" / "jobs.txt").write_text("work\n  clerk\n")
+    (tmp_path / "recipe.toml").write_text(f'{TREE}"trees/jobs.txt"\n')
+    assert Recipe.load(tmp_path / "recipe.toml").attributes["job"].taxonomy.root == "work"
+
+
+def test_a_recipe_in_python_names_no_file():
+    with pytest.raises(RecipeError, match=r"pass Taxonomy\.load\(path\)"):
+        Recipe(k=2, attributes={"job": nominal(taxonomy="/etc/hostname")})
+
+
+@pytest.mark.parametrize("name", ["data.txt", "data.json"])
+def test_a_table_that_is_taken_for_a_taxonomy_is_not_quoted(tmp_path, name):
+    for content in ("canary-1,34\ncanary-2,35\n", "canary-1\n canary-2\n canary-2\n", '{"canary": {"a": ["canary"]}}'):
+        (tmp_path / name).write_text(content)
+        (tmp_path / "recipe.toml").write_text(f'{TREE}"{name}"\n')
+        with pytest.raises(RecipeError, match="taxonomy") as refused:
+            Recipe.load(tmp_path / "recipe.toml")
+        assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize("depth", [40, 900, 100_000])
+@pytest.mark.parametrize("form", ["{}", "k = 2\n[partition]\nx = {}", "k = 2\n[attributes.x]\ncategories = {}"])
+def test_brackets_without_end_are_an_ordinary_error(depth, form):
+    for opened, closed in (("[", "]"), ("{a=", "}")):
+        with pytest.raises(RecipeError):
+            Recipe.loads(form.format(opened * depth + closed * depth))
+        with pytest.raises(RecipeError):
+            Recipe.loads(form.format("x = " * (form == "{}") + opened * depth + "1" + closed * depth))
+
+
+@pytest.mark.parametrize(("name", "deep"), [("t.json", 400), ("t.json", 200_000), ("t.txt", 20_000)])
+def test_a_deep_taxonomy_is_read_or_an_ordinary_error(tmp_path, name, deep):
+    as_json = '{"n0":' + "".join(f'{{"n{i}":' for i in range(1, deep)) + '["leaf"]' + "}" * deep
+    as_text = "\n".join(" " * min(i, 1) * i + f"n{i}" for i in range(2000))
+    (tmp_path / name).write_text(as_json if name == "t.json" else as_text)
+    (tmp_path / "recipe.toml").write_text(f'{TREE}"{name}"\n')
+    if deep > 100_000:
+        with pytest.raises(RecipeError, match="nests too deep"):
+            Recipe.load(tmp_path / "recipe.toml")
+        return
+    recipe = Recipe.load(tmp_path / "recipe.toml")
+    assert Recipe(**recipe.as_dict()) == recipe
+
+
+HUGE = ["1" + "0" * 400, "-1" + "0" * 400, "9" * 5000, "1e999", "-1e999", "0x" + "f" * 300, "99999999999999999999"]
+
+
+@pytest.mark.parametrize("number", HUGE)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "k = {}",
+        "k = 3\nmethod = 'vmdav'\n[partition]\ngamma = {}",
+        "k = 3\nmethod = 'near_optimal'\n[partition]\ntime_limit = {}",
+        "k = 3\n[space.dependence]\nlambda = {}",
+        "k = 3\n[space.discriminant]\ntarget = 'x'\nalpha = {}",
+        "k = 3\n[blocks]\nform = 'contiguous'\nsize = {}",
+        "k = 3\n[sweep]\nk = [{}]",
+        "k = 3\n[sweep]\nepsilon = [{}]",
+        "k = 3\n[sweep]\nalpha = [{}]",
+        "method = 'dp_laplace'\n[privacy]\nepsilon = {}",
+        "method = 'dp_laplace'\n[privacy]\nepsilon = 1\nweights = {{x = {}}}",
+        "method = 'dp_moments'\nk = 5\n[privacy]\nepsilon = 1\nmasking = 'separate'\nstrategy = [{}]",
+    ],
+)
+def test_huge_numbers_are_taken_or_an_ordinary_error_in_few_words(line, number):
+    text = line.format(number) + '\n[attributes.x]\nrole = "quasi_identifier"\nkind = "numeric"\nbounds = [0, 9]\n'
+    said = ""
+    try:
+        Recipe.loads(text)
+    except RecipeError as error:
+        said = str(error)
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("key", ["bounds = [0, {}]", "bounds = [{}, 0]", "resolution = {}", "weight = {}"])
+@pytest.mark.parametrize("number", HUGE)
+def test_huge_numbers_of_an_attribute_are_taken_or_an_ordinary_error(key, number):
+    with contextlib.suppress(RecipeError):
+        recipe = Recipe.loads(
+            f'k = 3\n[attributes.x]\nrole = "quasi_identifier"\nkind = "numeric"\n{key.format(number)}\n'
+        )
+        assert Recipe.loads(recipe.dumps()) == recipe

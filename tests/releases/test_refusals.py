@@ -47,7 +47,9 @@ def test_an_undeclared_column_comes_with_the_line_to_add():
 
 
 def test_an_unknown_column_comes_with_near_misses():
-    message = refusal(pa.table({"income": [1, 2]}), Recipe(k=2, attributes={"incom": numeric()}))
+    message = refusal(
+        pa.table({"income": [1, 2], "age": [3, 4]}), Recipe(k=2, attributes={"incom": numeric(), "age": numeric()})
+    )
     assert "declares 'incom', but the table has no such column. Did you mean 'income'?" in message
 
 

@@ -122,7 +122,7 @@ def test_a_sampled_release_cannot_pass_as_k_anonymous(people, tmp_path):
     (folder / "statement.json").write_text(json.dumps(statement))
     findings = {finding.name: finding for finding in check_release(folder)}
     assert not findings["statement"].holds
-    assert findings["statement"].detail == "does not promise what was checked"
+    assert findings["statement"].detail == "is not there, damaged, or promises what was not counted"
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["recipe"]["aggregate"]["form"] = "representative"
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -11,7 +11,7 @@ import pytest
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import ParameterError, RecipeError
-from microagg.releases.tradeoff import grid, tradeoff
+from microagg.releases.tradeoff import MEASURES, Tradeoff, grid, tradeoff
 
 
 @pytest.fixture
@@ -56,14 +56,19 @@ def test_alpha_is_varied_too(table):
         tradeoff(table, RECIPE, "alpha", (1.0,))
 
 
-def test_records_left_out_leave_gaps_not_nonsense(table):
+def test_records_left_out_do_not_keep_the_others_from_being_measured(table):
     x = table["x"].to_pylist()
     x[0] = None
     holes = table.set_column(0, "x", pa.array(x))
     found = tradeoff(holes, RECIPE.changed({"missing.policy": "suppress"}), "lambda", (0.5,))
-    assert found.rows[0]["D_X"] is None
-    assert found.rows[0]["D_Y"] is not None
-    assert found.as_csv().splitlines()[1].split(",")[2] == ""
+    without = tradeoff(table.slice(1), RECIPE, "lambda", (0.5,))
+    assert found.rows[0]["D_X"] == pytest.approx(without.rows[0]["D_X"], rel=0.02)
+    assert found.rows[0]["D_Y"] == pytest.approx(without.rows[0]["D_Y"])
+
+
+def test_what_cannot_be_had_leaves_a_gap():
+    row = dict.fromkeys(("lambda", "information_loss", *MEASURES), 1.0) | {"D_X": None}
+    assert Tradeoff("lambda", (row,)).as_csv().splitlines()[1].split(",")[2] == ""
 
 
 def test_bad_values_and_parameters_are_refused(table):

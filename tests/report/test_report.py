@@ -16,8 +16,9 @@ from microagg import InputError, Recipe
 from microagg.releases.check import check_release
 from microagg.releases.reports import report_on_tables
 from microagg.report.document import Report
-from microagg.report.material import COMPARED, Material
+from microagg.report.material import Material
 from microagg.report.sections.attributes import PICTURED
+from microagg.report.sections.measures import ON_ALL
 from microagg.tables.frames import Frame
 
 HOSTILE = "<script>alert(1)</script>"
@@ -196,24 +197,28 @@ def test_two_hundred_attributes_make_a_small_page():
         assert len(report.as_html()) < 800_000
 
 
-def test_a_large_table_is_compared_on_whole_cells_of_a_sample():
-    n_records = 2 * COMPARED
-    table = pa.table({"x": np.random.default_rng(1).normal(size=n_records)})
-    recipe = Recipe(method="individual_ranking", k=5, attributes={"x": numeric()})
-    made = microagg.release(table, recipe)
-    material = Material(made.frame, recipe, made.original, made.origins, blocks=made.blocks)
+def test_of_a_large_table_costly_measures_are_taken_on_whole_classes_of_a_sample(monkeypatch):
+    monkeypatch.setattr("microagg.report.material.COMPARED", 2_000)
+    rng = np.random.default_rng(1)
+    table = pa.table({"x": rng.normal(size=4_000), "sick": rng.choice(["no", "yes"], 4_000, p=[0.9, 0.1])})
+    attributes = {"x": numeric(), "sick": {"role": "confidential", "kind": "nominal"}}
+    made = microagg.release(table, Recipe(method="individual_ranking", k=5, attributes=attributes))
+    material = Material(made.frame, made.recipe, made.original, made.origins, blocks=made.blocks)
     sample = material.compared
     assert not sample.is_whole
-    assert 0.9 * COMPARED <= sample.after.n_records <= COMPARED
-    sizes = np.bincount(made.blocks[0].labels)
-    assert all(np.bincount(sample.labels)[cell] == sizes[cell] for cell in np.unique(sample.labels))
-    # Rows stand beside their originals: the mean of a cell is what it publishes.
+    assert 1_800 <= sample.after.n_records <= 2_000
+    # Rows stand beside their originals, and classes are whole: their mean is what they publish.
     x, published = (np.array(frame.table["x"]) for frame in (sample.before, sample.after))
-    means = np.bincount(sample.labels, weights=x) / np.maximum(np.bincount(sample.labels), 1)
-    np.testing.assert_allclose(means[sample.labels], published)
-    told = made._report({}).facts["measures"]
-    assert "Estimated on" in told["notes"][0]
-    assert "k" not in [one["name"] for one in told["risk"]]
+    _, labels, sizes = np.unique(published, return_inverse=True, return_counts=True)
+    assert sizes.min() >= 5
+    np.testing.assert_allclose((np.bincount(labels, weights=x) / sizes)[labels], published)
+    told = made._report({}, internal=True).facts["measures"]
+    assert "KS, wasserstein" in told["notes"][0]
+    assert "estimated on" in told["notes"][0]
+    # What costs little is of all records, and the same number as everywhere.
+    figures = {one["name"]: one["value"] for about in ("utility", "risk") for one in told[about]}
+    wanted = microagg.evaluate(table, made, measures=ON_ALL)
+    assert {name: figures[name] for name in ON_ALL} == {one.name: one.value for one in wanted}
 
 
 def test_measures_are_those_of_an_evaluation_though_the_release_is_shuffled():
@@ -298,7 +303,8 @@ def test_a_saved_report_is_part_of_the_release_and_of_its_check(tmp_path):
     report = json.loads((folder / "report.json").read_text())
     assert report["done"]["files"]["table.csv"] == manifest["output"]["sha256"]["table.csv"]
     (folder / "report.html").write_text("changed")
-    assert [finding.name for finding in check_release(folder) if not finding.holds] == ["file report.html"]
+    failed = [finding.name for finding in check_release(folder) if not finding.holds]
+    assert failed == ["file report.html", "page of the report", "receipt"]
 
 
 def test_a_report_may_follow_a_saved_release(tmp_path):

@@ -58,7 +58,12 @@ def test_what_is_not_a_tree_is_refused(parents, message):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a\n  b\nc", "second root"), ("a\n  b\n  b", "second time"), ("a", "no categories"), ("", "no categories")],
+    [
+        ("a\n  b\nc", "second root"),
+        ("a\n  b\n  b", "the category of line 2 again"),
+        ("a", "no categories"),
+        ("", "no categories"),
+    ],
 )
 def test_an_outline_that_is_not_a_tree_is_refused_with_its_line(text, message):
     with pytest.raises(RecipeError, match=message):

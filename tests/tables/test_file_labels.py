@@ -182,3 +182,13 @@ def test_dates_of_transport_and_stata_files_follow_their_formats(tmp_path):
 )
 def test_meaning_of_format(stored, meaning):
     assert meaning_of_format(stored) == meaning
+
+
+@pytest.mark.parametrize("extension", ["sav", "zsav", "dta"])
+def test_a_file_does_not_tell_when_it_was_written(tmp_path, extension):
+    path = tmp_path / f"t.{extension}"
+    write_table(pa.table({"x": [1.5, 2.0], "job": ["a", "b"]}), path)
+    read = pyreadstat.read_dta if extension == "dta" else pyreadstat.read_sav
+    _, about = read(str(path), metadataonly=True)
+    assert (about.creation_time.month, about.creation_time.day, about.creation_time.year % 100) == (1, 1, 70)
+    assert read_table(path).to_pydict() == {"x": [1.5, 2.0], "job": ["a", "b"]}

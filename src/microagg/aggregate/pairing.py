@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._scaling import near_one
 from microagg._threads import threads_for
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.sampling import Uniforms
@@ -80,6 +81,7 @@ def odds_of_a_model(
             wanted = np.zeros((len(X), len(found)))
             wanted[np.flatnonzero(known), codes] = 1.0
             return wanted, np.log(np.maximum(classifier.predict_proba(drawn), _LEAST_PROBABILITY))
+        y = near_one(y)
         centre, width = float(y[known].mean()), float(y[known].std())
         numbers = (y - centre) / width
         regressor = HistGradientBoostingRegressor(**options).fit(X[known], numbers[known])

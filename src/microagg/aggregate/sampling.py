@@ -51,12 +51,23 @@ def draw_numbers(moments: Moments, labels: npt.NDArray[np.int64], uniforms: Unif
     from scipy.special import ndtri
 
     n_attributes = moments.means.shape[1]
-    variances, axes = np.linalg.eigh(moments.covariances)
-    factors = axes * np.sqrt(np.clip(variances, 0.0, None))[:, None, :]
+    # Of correlations, so that attributes in large units do not drown those in small ones.
+    deviations, correlations = _deviations_and_correlations(moments.covariances)
+    variances, axes = np.linalg.eigh(correlations)
+    factors = deviations[:, :, None] * axes * np.sqrt(np.clip(variances, 0.0, None))[:, None, :]
     drawn = moments.means[labels]
     for j in range(n_attributes):
         drawn += factors[labels, :, j] * ndtri(uniforms(len(labels)))[:, None]
     return drawn
+
+
+def _deviations_and_correlations(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations of each cell, and its covariances divided by them; 0 where an attribute does not vary."""
+    deviations = np.sqrt(np.clip(np.einsum("...ii->...i", covariances), 0.0, None))
+    divisors = np.where(deviations > 0, deviations, 1.0)
+    varies = (deviations > 0).astype(np.float64)
+    correlations = covariances / divisors[..., :, None] / divisors[..., None, :]
+    return deviations, correlations * varies[..., :, None] * varies[..., None, :]
 
 
 def draw_categories(codes: FloatArray, cells: Cells, uniforms: Uniforms) -> FloatArray:
@@ -154,9 +165,10 @@ def skew_normal(means: FloatArray, covariances: FloatArray, skewness: FloatArray
     .. [1] Azzalini, A. & Capitanio, A. (1999). Statistical applications of the multivariate skew normal
        distribution. Journal of the Royal Statistical Society B 61(3), 579-602. doi:10.1111/1467-9868.00194
     """
-    spread = np.sqrt(np.clip(np.einsum("...ii->...i", covariances), 0.0, None))
-    slants = spread * np.cbrt(skewness / _HALF_NORMAL_THIRD)
-    values, axes = np.linalg.eigh(covariances)
+    # In units of each attribute's own deviation, so that large units do not drown small ones.
+    deviations, correlations = _deviations_and_correlations(covariances)
+    slants = np.where(deviations > 0, np.cbrt(skewness / _HALF_NORMAL_THIRD), 0.0)
+    values, axes = np.linalg.eigh(correlations)
     along = np.einsum("cij,ci->cj", axes, slants)
     # Along an axis in which the cell does not vary there is no room for a slant.
     room = values > 1e-12 * np.clip(values[:, -1:], 0.0, None)
@@ -165,8 +177,8 @@ def skew_normal(means: FloatArray, covariances: FloatArray, skewness: FloatArray
     # A little inside: rounding must not leave a negative variance.
     shrink = np.where(used > 1.0 - 1e-9, np.sqrt((1.0 - 1e-9) / np.maximum(used, 1e-300)), 1.0)
     slants = np.einsum("cij,cj->ci", axes, along * shrink[:, None])
-    rests = covariances - _HALF_NORMAL_VARIANCE * slants[:, :, None] * slants[:, None, :]
-    return SkewNormal(means, slants, rests, alone=False)
+    rests = correlations - _HALF_NORMAL_VARIANCE * slants[:, :, None] * slants[:, None, :]
+    return SkewNormal(means, slants * deviations, rests * deviations[:, :, None] * deviations[:, None, :], alone=False)
 
 
 def draw_skew_normal(cells: SkewNormal, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:

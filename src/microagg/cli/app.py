@@ -12,6 +12,7 @@ from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
 from microagg.cli.evaluate import evaluate
 from microagg.cli.init import init
+from microagg.cli.keygen import keygen
 from microagg.cli.methods import methods
 from microagg.cli.release import release
 from microagg.cli.report import report
@@ -25,6 +26,8 @@ app = typer.Typer(
     help="Publish a table about people or firms without exposing any of them.",
     no_args_is_help=True,
     add_completion=False,
+    # Help is shown as it is written: markup would take the [sweep] of a recipe for a style, and leave it out.
+    rich_markup_mode=None,
     # A pretty traceback prints local variables, which hold records.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +49,7 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, demo):
+for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, keygen, demo):
     app.command()(command)
 
 

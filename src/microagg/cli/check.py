@@ -7,19 +7,29 @@ from typing import Annotated
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import NOT_MET, explains_errors, print_json, say
 
 __all__ = ["check"]
 
 
 @explains_errors
+@takes_input_flags
 def check(
     target: Annotated[Path, typer.Argument(help="A release folder, or any table file.")],
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="Needed for a file.")] = None,
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k (for a file).")] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(help="What the data holder kept; default: the one beside the folder, if any.")
+    ] = None,
+    signed_by: Annotated[
+        Path | None, typer.Option("--signed-by", help="A public key: the release must be signed by it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
-    """Recount the guarantee of a release folder, or of a file against a recipe; exit 1 if it fails."""
+    """Work out again what a release folder says, or recount a file against a recipe; exit 1 if it fails."""
     from microagg.errors import InputError
     from microagg.releases.check import check_release, check_table
     from microagg.releases.recipe import Recipe
@@ -27,13 +37,17 @@ def check(
     if not target.exists():
         raise InputError(f"there is no file or folder named {target.name!r}")
     if target.is_dir():
-        if recipe is not None or k is not None:
-            raise InputError("a release folder brings its own recipe; --recipe and --k are for files")
-        findings = check_release(target)
+        if recipe is not None or k is not None or flags.given:
+            raise InputError(
+                "a release folder brings its own recipe; --recipe, --k and how a file is written are for files"
+            )
+        findings = check_release(target, receipt=receipt, signed_by=signed_by)
+    elif receipt is not None or signed_by is not None:
+        raise InputError("--receipt and --signed-by are for the folder of a release, not for a file")
     elif recipe is None:
         raise InputError("to check a file, say what its columns are: --recipe recipe.toml")
     else:
-        findings = check_table(target, Recipe.load(recipe).changed({} if k is None else {"k": k}))
+        findings = check_table(target, flags.applied(Recipe.load(recipe)).changed({} if k is None else {"k": k}))
     holds = all(finding.holds for finding in findings)
     for finding in findings:
         say(f"{'ok  ' if finding.holds else 'FAIL'}  {finding.name}: {finding.detail}")

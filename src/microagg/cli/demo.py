@@ -119,12 +119,14 @@ def demo(
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
 ) -> None:
     """Generate a survey; release it k-anonymously, guided and privately; check, judge, compare; show where to look."""
+    from microagg.releases.places import refuse_place
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import whole_or_nothing
     from microagg.tables.generated import generate_survey
     from microagg.tables.write import write_table
 
     say("A generated survey of 2000 people (nobody in it exists), with missing values, five regions, a taxonomy.")
+    refuse_place(output)
     with whole_or_nothing(output.absolute(), overwrite=overwrite, ours=FILES) as folder:
         write_table(generate_survey(2_000), folder / "survey.csv")
         (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")

@@ -7,24 +7,36 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import Aligned, Key, explains_errors, print_json, say, shows_progress
+from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, print_json, say, shows_progress
 
 __all__ = ["evaluate"]
 
 
 @explains_errors
+@takes_input_flags
 def evaluate(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[
         list[Path], typer.Argument(help="The released table (or the release's folder); of several, the best is marked.")
     ],
-    recipe: Annotated[Path, typer.Option("--recipe", "-r", help="What the columns are.")],
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", "-r", help="What the columns are; the folder of a release brings its own."),
+    ] = None,
     measures: Annotated[
         str | None,
         typer.Option(help="Names or groups of measures, separated by commas; 'utility', 'risk' or 'all'."),
     ] = None,
     aligned: Aligned = None,
     key: Key = None,
+    receipt: ReceiptFile = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            help="What a row of a released file is: records, means or ranks (marginals); a release's folder knows."
+        ),
+    ] = None,
     holdout: Annotated[
         Path | None, typer.Option(help="Records of the same population that had no part in the release.")
     ] = None,
@@ -40,6 +52,8 @@ def evaluate(
     model: Annotated[str, typer.Option(help="gradient_boosting or logistic_regression.")] = "gradient_boosting",
     details: Annotated[bool, typer.Option("--details", help="Show each attribute's share too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Measure utility and risk of one or more released tables against the original."""
     from microagg.errors import InputError
@@ -48,7 +62,13 @@ def evaluate(
     from microagg.releases.input import read_input
     from microagg.releases.recipe import Recipe
 
-    chosen = Recipe.load(recipe)
+    if receipt is not None and (aligned is not None or key is not None or len(released) > 1):
+        raise InputError(
+            "--receipt is of one release and tells which rows belong together: leave out --aligned, --shuffled, --key "
+            "and other releases"
+        )
+    tables = _named(released)
+    chosen = flags.applied(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
     if target is not None and splits is None and test is None and holdout is None:
         raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
     if target is None and (test is not None or splits is not None):
@@ -56,7 +76,7 @@ def evaluate(
     if splits is not None and (test is not None or len(released) > 1):
         raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
     before = read_input(original, chosen)
-    options: dict[str, Any] = {"aligned": aligned, "key": key, "model": model}
+    options: dict[str, Any] = {"model": model}
     if measures is not None:
         options["measures"] = [word.strip() for word in measures.split(",")]
     if chosen.space.dependence is not None:
@@ -66,9 +86,10 @@ def evaluate(
     if target is not None and splits is None:
         options |= {"target": target, "test": None if test is None else read_input(test, chosen)}
     with shows_progress():
-        found = {
-            name: judge(before, read_input(path, chosen), chosen, **options) for name, path in _named(released).items()
-        }
+        found = {}
+        for name, path in tables.items():
+            how = _rows_of(path, original, chosen, rows, aligned, key, receipt)
+            found[name] = judge(before, _read(path, chosen), chosen, **how, **options)
         if target is not None and splits is not None:
             ((name, one),) = found.items()
             found[name] = _with_splits(one, before, chosen, target, splits, model)
@@ -113,21 +134,53 @@ def _say_notes(found: Any, whose: str) -> None:
 
 
 def _named(paths: list[Path]) -> dict[str, Path]:
-    """Tables by a short name: of a release its folder's, of a file its own; by the path if names repeat."""
-    tables = [_table_in(path) for path in paths]
-    names = [table.parent.name if table.stem == "table" and table.parent.name else table.stem for table in tables]
+    """Releases and files by a short name: of a release its folder's, of a file its own; by the path if names repeat."""
+    names = [_short(path) for path in paths]
     if len(set(names)) < len(names):
         names = [path.as_posix() for path in paths]
-    return dict(zip(names, tables, strict=True))
+    return dict(zip(names, paths, strict=True))
 
 
-def _table_in(path: Path) -> Path:
-    """The table of a release folder, or the file itself."""
-    if not path.is_dir():
-        return path
+def _short(path: Path) -> str:
+    if path.is_dir():
+        return path.resolve().name
+    return path.parent.name if path.stem == "table" and path.parent.name else path.stem
+
+
+def _recipe_of(tables: dict[str, Path]) -> Any:
+    """The recipe of the first release; files have none."""
     from microagg.errors import InputError
+    from microagg.releases.saved import SavedRelease
 
-    tables = sorted(path.glob("table.*"))
-    if len(tables) != 1:
-        raise InputError(f"{path.name!r} is not a release: it has {len(tables)} tables")
-    return tables[0]
+    folder = next((path for path in tables.values() if path.is_dir()), None)
+    if folder is None:
+        raise InputError("to evaluate a file, say what its columns are: --recipe recipe.toml")
+    return SavedRelease.open(folder).recipe
+
+
+def _read(path: Path, recipe: Any) -> Any:
+    """The table of a release folder, as it was written; or a file, as the recipe reads files."""
+    from microagg.releases.input import read_released
+    from microagg.releases.saved import SavedRelease
+
+    return read_released(SavedRelease.open(path).table if path.is_dir() else path, recipe)
+
+
+def _rows_of(
+    released: Path,
+    original: Path,
+    recipe: Any,
+    rows: str | None,
+    aligned: bool | None,
+    key: str | None,
+    receipt: Path | None,
+) -> dict[str, Any]:
+    """How the rows of a release belong to those of the original, and what they are."""
+    from microagg.releases.saved import SavedRelease, origins_of
+
+    if rows is None:
+        rows = SavedRelease.open(released).recipe.rows if released.is_dir() else recipe.rows
+    how: dict[str, Any] = {"rows": rows, "aligned": aligned, "key": key}
+    if rows == "records" and aligned is None and key is None:
+        how["origins"] = origins_of(released, original, receipt)
+    return how

@@ -7,43 +7,68 @@ from typing import Annotated
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import explains_errors, print_json, say
 
 __all__ = ["init"]
 
 
 @explains_errors
+@takes_input_flags
 def init(
-    data: Annotated[Path, typer.Argument(help="The table: csv, parquet, feather, sav, dta, sas7bdat or xlsx.")],
+    data: Annotated[Path, typer.Argument(help="The table: csv, txt, parquet, feather, sav, dta, sas7bdat or xlsx.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recipe goes.")] = Path("recipe.toml"),
     k: Annotated[int, typer.Option(help="Records that must share each published combination.")] = 5,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing recipe.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the guesses as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
+    import json
+
+    from microagg.releases.output_choice import ask_about_formulas
     from microagg.releases.recipe import Recipe
     from microagg.releases.storage import refuse_existing, write_file_whole
-    from microagg.schema.infer import draft_recipe, guess_schema
+    from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
+    from microagg.schema.input_section import input_lines
+    from microagg.schema.look import look_at
     from microagg.tables.codes import columns_with_leading_zeros
+    from microagg.tables.declared_missing import declared_missing_phrase
     from microagg.tables.frames import Frame
-    from microagg.tables.read import read_table
+    from microagg.tables.phrases import columns_phrase
 
     refuse_existing(output, overwrite)
-    frame = Frame.wrap(read_table(data))
-    guesses = guess_schema(frame, codes=columns_with_leading_zeros(data))
-    text = draft_recipe(guesses, table_name=data.name, n_records=frame.n_records, k=k)
+    looked = look_at(data, flags.dialect_for_draft(), set(flags.given))
+    frame = Frame.wrap(looked.table)
+    codes = columns_with_leading_zeros(data, looked.table, looked.dialect)
+    guesses = guess_schema(frame, codes=codes, notices=looked.notices)
+    lines = input_lines(looked.dialect, looked.decisions, looked.notices)
+    text = draft_recipe(guesses, table_name=data.name, n_records=frame.n_records, k=k, input_lines=lines)
+    text += ask_about_formulas(frame.table)
     if any(guess.role == "quasi_identifier" for guess in guesses):
         Recipe.loads(text)  # a draft that could not be used would be worse than none
     else:
         say("no column looks like a quasi-identifier: declare at least one before a release")
+    declared_missing = declared_missing_phrase(data)
+    if declared_missing:
+        say(f"Note: {declared_missing}")
     output.parent.mkdir(parents=True, exist_ok=True)
     write_file_whole(output, text)
-    say(f"Wrote {output}: {len(guesses)} columns guessed, {text.count('DECIDE: ')} decisions marked DECIDE.")
+    for one in looked.decisions:
+        chosen = "undecided" if one.value is None else json.dumps(one.value, ensure_ascii=False)
+        say(f"[input] {one.key}: {chosen} ({one.reason})")
+    if looked.dialect.missing:
+        say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")
+    say(f"Read {frame.n_records} records of {len(guesses)} columns.")
+    say(f"Wrote {output}: {len(guesses)} columns guessed, {decisions_in(text)} decisions marked DECIDE.")
     say(f"Read and edit it, then: microagg release {data} -r {output} -o release/")
     if as_json:
         print_json(
             {
                 "recipe": str(output),
+                "decisions": decisions_in(text),
+                "input": [{"key": one.key, "value": one.value, "reason": one.reason} for one in looked.decisions],
                 "guesses": [
                     {
                         "column": guess.name,

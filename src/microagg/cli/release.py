@@ -7,12 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
+from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.terminal import (
+    NO_REPORT,
+    explains_errors,
+    hears_report_warnings,
+    if_interrupted,
+    print_json,
+    say,
+    shows_progress,
+)
 
 __all__ = ["release"]
 
+LOSS_OF_CELLS = (
+    "within cells, in the space they were formed in, before values are chosen and rounded; SSE_SST in reports and "
+    "evaluations is of the published values"
+)
+_SHOWN = 12  # blocks of attributes that are told one by one
+
 
 @explains_errors
+@takes_input_flags
 def release(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (see 'microagg init').")],
@@ -30,24 +46,39 @@ def release(
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
     ] = True,
+    sign: Annotated[
+        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can tell who published.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
+    if_interrupted(lambda: "interrupted; nothing was written")
     from microagg.releases.catalogue import method_named
+    from microagg.releases.exposure_text import TITLE, told
     from microagg.releases.input import TEXT_FORMATS, read_input
+    from microagg.releases.json_files import read_json
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.private import own_columns_of
-    from microagg.releases.public_types import TYPED_BY_SCHEMA, numbers_without_resolution
+    from microagg.releases.public_types import numbers_without_resolution
     from microagg.releases.recipe import Recipe
-    from microagg.releases.release import FILES
+    from microagg.releases.release import FILES, STATEMENT
+    from microagg.releases.signing import require_key
+    from microagg.releases.statement import printable
     from microagg.releases.storage import refuse_existing
-    from microagg.tables.frames import columns_phrase
+    from microagg.tables.declared_missing import declared_missing_phrase
     from microagg.tables.labels import has_labels
+    from microagg.tables.phrases import columns_phrase, names_phrase
     from microagg.tables.read import format_of
     from microagg.tables.write import WRITABLE
 
     refuse_existing(output, overwrite, FILES)
+    if sign is not None:
+        require_key(sign)
+    before = _manifest_of(output)
+    if_interrupted(lambda: _told_of_interrupt(output, before))
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
@@ -55,14 +86,18 @@ def release(
         "missing.policy": missing,
         "output.order": order,
     }
-    chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
+    chosen = flags.applied(Recipe.load(recipe)).changed(
+        {key: value for key, value in overrides.items() if value is not None}
+    )
     source_format = format_of(data)
     target_format = file_format or (source_format if source_format in WRITABLE else "csv")
     with shows_progress():
         table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
         made = make_release(table, chosen, seed=seed, source=data)
-        folder = made.save(output, format=target_format, report=report, overwrite=overwrite)
-    statement = made.statement
+        if_interrupted(lambda: _told_of_interrupt(output, before))
+        with hears_report_warnings() as unreported:
+            folder = made.save(output, format=target_format, report=report, overwrite=overwrite, sign=sign)
+    statement, written = made.statement, read_json(folder / STATEMENT)
     if as_json:
         print_json(
             {
@@ -71,12 +106,15 @@ def release(
                 "n_records": statement.n_records,
                 "n_cells": made.n_cells,
                 "information_loss": made.information_loss,
-                "statement": statement.as_dict(),
+                "statement": written,
             }
         )
+    declared_missing = declared_missing_phrase(data)
+    if declared_missing:
+        say(f"Note: {declared_missing}")
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
-    if method_named(chosen.method).is_private and source_format not in TYPED_BY_SCHEMA:
+    if method_named(chosen.method).is_private:
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(
@@ -86,11 +124,19 @@ def release(
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
     say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
-    for count in statement.recounts:
+    for count in written["recounts"][:_SHOWN]:
         say(
-            f"Counted on the written file: every combination of {', '.join(count.attributes)} occurs at least "
-            f"{count.smallest} times."
+            f"Counted on the written file: every combination of {names_phrase(count['attributes'])} occurs at least "
+            f"{count['smallest']} times."
         )
+    if len(written["recounts"]) > _SHOWN:
+        least = min(count["smallest"] for count in written["recounts"])
+        say(f"... and so of {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} times.")
+    exposed = told(written.get("exposure", ()))
+    if exposed:
+        say(TITLE)
+    for sentence in exposed:
+        say(f"  - {printable(sentence)}")
     for guarantee in statement.guarantees:
         if guarantee.private:
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
@@ -101,10 +147,30 @@ def release(
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
     if made.information_loss is not None:
-        say(f"Information loss (100 SSE/SST): {made.information_loss:.4f}")
-    for remark in statement.as_dict()["remarks"]:
+        say(f"Information loss: {made.information_loss:.4f} % ({LOSS_OF_CELLS})")
+    for remark in written["remarks"]:
         say(f"Note: {remark}")
     say(f"What is and is not promised: {output / 'statement.txt'}")
-    if report:
+    if report and not unreported:
         say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")
+    for warning in unreported:
+        say(f"warning: {warning}")
+    if unreported:
+        raise typer.Exit(NO_REPORT)
+
+
+def _manifest_of(folder: Path) -> bytes | None:
+    from microagg.releases.release import MANIFEST
+
+    try:
+        return (folder / MANIFEST).read_bytes()
+    except OSError:
+        return None
+
+
+def _told_of_interrupt(output: Path, before: bytes | None) -> str:
+    """What lies at the output path decides: the release comes there whole, in one step."""
+    if _manifest_of(output) == before:
+        return "interrupted; nothing was written"
+    return f"interrupted, but the release was complete: it is in {output}"

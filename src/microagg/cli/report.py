@@ -7,45 +7,78 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.terminal import Aligned, Key, explains_errors, say, shows_progress
+from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, say, shows_progress
 
 __all__ = ["report"]
 
 
 @explains_errors
+@takes_input_flags
 def report(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
-    recipe: Annotated[Path, typer.Option("--recipe", "-r", help="What the columns are.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write; its numbers go beside it as JSON.")
-    ],
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The page to write; its numbers go beside it as JSON. An internal one of a folder: default beside it.",
+        ),
+    ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", "-r", help="What the columns are; the folder of a release brings its own."),
+    ] = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Add exact figures of the original, of cells and of records.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Take all default measures on all records.")] = False,
     aligned: Aligned = None,
     key: Key = None,
+    receipt: ReceiptFile = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="The key that a signed release is signed with again, as its report is new.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
-    from microagg.releases.input import read_input
+    from microagg.errors import InputError
+    from microagg.releases.input import read_input, read_released
+    from microagg.releases.places import refuse_place
     from microagg.releases.recipe import Recipe
     from microagg.releases.reports import report_on_tables
+    from microagg.releases.saved import SavedRelease
 
-    chosen = Recipe.load(recipe)
+    if output is not None and str(output) == "-":
+        refuse_place(output, what="report")
+    if recipe is None and not released.is_dir():
+        raise InputError("to report on a file, say what its columns are: --recipe recipe.toml")
+    if output is None:
+        if not (internal and released.is_dir()):
+            raise InputError("say where to write the page: --output report.html")
+        output = released.absolute().with_name(f"{released.absolute().name}.internal.html")
+    if receipt is not None and (aligned is not None or key is not None):
+        raise InputError("--receipt tells which rows belong together: leave out --aligned, --shuffled and --key")
+    given = None if recipe is None else Recipe.load(recipe)
+    chosen = flags.applied(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
     with shows_progress():
         report_on_tables(
             read_input(original, chosen),
             released,
             chosen,
             output,
-            read=lambda path: read_input(path, chosen),
+            read=lambda path: read_released(path, chosen),
             internal=internal,
             full=full,
+            source=original,
+            receipt=receipt,
             aligned=aligned,
             key=key,
             overwrite=overwrite,
+            sign=sign,
         )
     say(f"Wrote {output} and, with the same numbers, {output.with_suffix('.json')}.")
     if internal:

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
+from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.terminal import explains_errors, if_interrupted, print_json, say, shows_progress
 
 __all__ = ["sweep"]
 
 
 @explains_errors
+@takes_input_flags
 def sweep(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe; its [sweep] names what to try.")],
@@ -32,6 +34,8 @@ def sweep(
     seed: Annotated[int, typer.Option(help="Repeats are seeded with this and the numbers after it.")] = 0,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try what failed before again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the points as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Make and measure a release for every method, k, epsilon, lambda and alpha; show which no other beats."""
     from microagg.evaluation.frontier_text import frontier_text
@@ -51,8 +55,11 @@ def sweep(
         "sweep.repeats": repeats,
         "sweep.measures": _words(measures),
     }
-    chosen = Recipe.load(recipe).changed({key: value for key, value in overrides.items() if value is not None})
+    chosen = flags.applied(Recipe.load(recipe)).changed(
+        {key: value for key, value in overrides.items() if value is not None}
+    )
     table = read_input(data, chosen)
+    if_interrupted(lambda: "interrupted; finished releases are kept, and the same command goes on from them")
     with shows_progress():
         frontier = run(
             table,

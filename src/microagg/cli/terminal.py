@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import signal
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +16,17 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from microagg.errors import GuaranteeError, MicroaggError
+from microagg.cli.progress_lines import lines_of_progress
+from microagg.errors import GuaranteeError, MicroaggError, place_of
 
 __all__ = [
     "Aligned",
     "Key",
+    "ReceiptFile",
     "explains_errors",
     "fail",
+    "hears_report_warnings",
+    "if_interrupted",
     "print_json",
     "say",
     "shows_progress",
@@ -31,7 +38,9 @@ R = TypeVar("R")
 NOT_MET = 1
 BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
+NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
 # How a command is told which rows of two tables belong together.
 Aligned = Annotated[
@@ -42,6 +51,12 @@ Aligned = Annotated[
     ),
 ]
 Key = Annotated[str | None, typer.Option(help="A column of both tables that tells which rows belong together.")]
+ReceiptFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--receipt", help="The receipt of the release, which tells the same; by default the one beside its folder."
+    ),
+]
 
 
 def say(message: str) -> None:
@@ -60,8 +75,54 @@ def fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
+def _interrupted() -> str:
+    return "interrupted"
+
+
+class _Interrupts:
+    """Interrupts of the running command: how many, and what is to be said of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.told = _interrupted
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Count interrupts, as libraries may make another error of one, or nothing at all."""
+        self.count, self.told = 0, _interrupted
+        usual = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or usual is signal.SIG_IGN:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+    def _hear(self, number: int, frame: Any) -> None:
+        self.count += 1
+        raise KeyboardInterrupt
+
+    def end(self) -> NoReturn:
+        say(self.told())
+        raise typer.Exit(INTERRUPTED)
+
+
+_interrupts = _Interrupts()
+
+
+def if_interrupted(told: Callable[[], str]) -> None:
+    """Set what is said if the running command is interrupted; ends it if it was and nobody noticed."""
+    _interrupts.told = told
+    if _interrupts.count:
+        raise KeyboardInterrupt
+
+
 def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input.
+    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input, 130 an interrupt.
+
+    (3 is a release's own: it was written, whole, but without the report that was asked for.)
 
     An unforeseen error tells where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
@@ -70,7 +131,10 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with _interrupts.heard():
+                return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            _interrupts.end()
         except GuaranteeError as error:
             fail(str(error), NOT_MET)
         except MicroaggError as error:
@@ -83,19 +147,33 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
         except typer.Exit:
             raise
         except Exception as error:
+            if _interrupts.count:  # in the middle of an import, say
+                _interrupts.end()
             if os.environ.get("MICROAGG_DEBUG"):
                 raise
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
             fail(
-                f"unforeseen {type(error).__name__} at {where}; nothing was written. Its message is withheld, as it "
+                f"{place_of(error)}; nothing was written. Its message is withheld, as it "
                 "may hold values of records: set MICROAGG_DEBUG=1 to see it",
                 INTERNAL,
             )
 
     return guarded
+
+
+@contextmanager
+def hears_report_warnings() -> Iterator[list[str]]:
+    """Collect what is said of a report that could not be made; other warnings go on as they would."""
+    from microagg.errors import ReportWarning
+
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", ReportWarning)
+        yield found
+    for one in heard:
+        if issubclass(one.category, ReportWarning):
+            found.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager
@@ -119,7 +197,7 @@ def _results_kept_apart() -> Iterator[None]:
 
 @contextmanager
 def shows_progress() -> Iterator[None]:
-    """Draw a progress bar for long work, if standard error is a terminal; keep results apart from anything else."""
+    """Show how long work goes on: a bar on a terminal, else a line now and then. Results are kept apart from it."""
     with _results_kept_apart(), _progress_bar():
         yield
 
@@ -127,14 +205,15 @@ def shows_progress() -> Iterator[None]:
 @contextmanager
 def _progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
-        yield
+        with lines_of_progress():
+            yield
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from microagg._progress import shown_by
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         tasks: dict[str, Any] = {}
 

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["tradeoff"]
 
 
 @explains_errors
+@takes_input_flags
 def tradeoff(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe.")],
@@ -25,6 +27,8 @@ def tradeoff(
     ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    *,
+    flags: InputFlags,
 ) -> None:
     """Make a release for each value, measure it, and show loss against dependence, diversity and linkage."""
     import json
@@ -42,7 +46,7 @@ def tradeoff(
     if (lambda_ is None) is (alpha is None):
         raise InputError("say what to vary: either --lambda 0:1:0.1 or --alpha 1,2,4,8")
     parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
-    chosen = Recipe.load(recipe)
+    chosen = flags.applied(Recipe.load(recipe))
     with shows_progress():
         found = vary(read_input(data, chosen), chosen, parameter, values)
     if as_json:

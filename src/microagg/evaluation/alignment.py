@@ -1,6 +1,10 @@
-"""Which record of the original a row of the release came from: by a key, by order, or not to be known."""
+"""Which record of the original a row of the release came from: known, by a key, by order, or not to be known."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,37 +15,101 @@ from microagg.schema.attribute import Role
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
-__all__ = ["align", "rows_by_key"]
+__all__ = ["RowKind", "Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
 
 IntArray = npt.NDArray[np.int64]
 
 _NEEDS = "needs aligned rows (row i of both tables the same record)"
+_HOW = (
+    "whoever made it can tell: microagg.evaluate(original, release), or --receipt on the command line. Or make one "
+    'with [output] order = "kept", or name a key'
+)
+
+
+class RowKind(StrEnum):
+    """What a row of a released table is."""
+
+    RECORDS = "records"
+    MEANS = "means"
+    RANKS = "ranks"
+
+    @property
+    def told(self) -> str:
+        """Why measures that need more cannot be had."""
+        if self is RowKind.RANKS:
+            return "rows of this release are ranks, not records: values in a row do not belong together"
+        return "rows of this release are repeated means, not records" if self is RowKind.MEANS else ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of the rows of a released table.
+
+    Attributes
+    ----------
+    origins : ndarray or None
+        For each released record its place in the original; None if that is not known, or rows are no records.
+    why_not : str
+        Why `origins` is None.
+    kind : RowKind
+        Of means, values in one row belong to each other; of ranks not even that.
+    """
+
+    origins: IntArray | None = field(default=None, repr=False)
+    why_not: str = f"{_NEEDS}: it is not known"
+    kind: RowKind = RowKind.RECORDS
+
+
+def rows_of_kind(kind: RowKind) -> Rows:
+    """Rows that are no records."""
+    return Rows(None, kind.told, kind)
 
 
 def align(
-    before: Frame, after: Frame, schema: Schema, aligned: bool | None, key: str | None
-) -> tuple[IntArray | None, str]:
-    """The original row of each released row, or None and the reason why it is not known."""
+    before: Frame,
+    after: Frame,
+    schema: Schema,
+    *,
+    aligned: bool | None = None,
+    key: str | None = None,
+    origins: Any = None,
+) -> Rows:
+    """Find the original row of each released row, or the reason why it is not known."""
+    if sum(one is not None for one in (key, aligned, origins)) > 1:
+        raise ParameterError(
+            "give key or aligned, not both, nor origins with them: each tells which rows belong together"
+        )
+    if origins is not None:
+        return Rows(checked_origins(before, after, origins))
     if key is not None:
-        if aligned is not None:
-            raise ParameterError("give key or aligned, not both: a key tells which rows belong together")
-        return rows_by_key(before, after, key), ""
+        return Rows(rows_by_key(before, after, key))
     if aligned and before.n_records != after.n_records:
         raise ParameterError(
             f"aligned = True, but the tables have {before.n_records} and {after.n_records} records: rows cannot match"
         )
     in_order = np.arange(after.n_records, dtype=np.int64)
     if aligned is not None:
-        return (in_order, "") if aligned else (None, f"{_NEEDS}; the caller said they are not")
+        return Rows(in_order) if aligned else Rows(None, f"{_NEEDS}; the caller said they are not aligned")
     together = rows_belong_together(before, after, schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL))
     if together:
-        return in_order, ""
+        return Rows(in_order)
     if together is None:
-        return None, f"{_NEEDS}; no column published as it is can tell: say aligned, or name a key"
-    return None, (
-        f"{_NEEDS}, and the rows differ (a shuffled release?): make one with "
-        '[output] order = "kept" to measure this, or name a key'
-    )
+        return Rows(None, f"{_NEEDS}; no column published as it is can tell: say aligned, or name a key")
+    return Rows(None, f"{_NEEDS}, and the rows differ (a shuffled release?): {_HOW}")
+
+
+def checked_origins(before: Frame, after: Frame, origins: Any) -> IntArray:
+    """Places in the original, one for each released record and no place twice."""
+    places = np.asarray(origins)
+    if places.ndim != 1 or not np.issubdtype(places.dtype, np.integer):
+        raise ParameterError("origins must be whole numbers: for each released record its place in the original")
+    if len(places) != after.n_records:
+        raise TableError(f"origins speak of {len(places)} released records; the table has {after.n_records}")
+    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < before.n_records:
+        raise TableError(f"origins name records that the original, of {before.n_records} records, does not have")
+    if len(np.unique(places)) < len(places):
+        raise TableError("origins name a record of the original twice")
+    return places.astype(np.int64)
 
 
 def rows_by_key(before: Frame, after: Frame, key: str) -> IntArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -11,6 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from microagg.errors import TableError
+from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
 from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
@@ -35,11 +38,9 @@ class Context:
     schema : Schema
     pairs : tuple of Pair
         The quasi-identifiers, each measured on one scale in both tables.
-    rows : ndarray or None
-        For each released record the place of its original record; None if the rows are not aligned. A release aligned
-        by a key may lack records of the original.
-    not_aligned : str
-        Why `rows` is None.
+    rows : Rows
+        Which original record each released one came from, if that is known, and whether rows are records at all. A
+        release may lack records of the original.
     holdout : Frame or None
         Records that had no part in the release.
     options : mapping
@@ -53,8 +54,7 @@ class Context:
     after: Frame
     schema: Schema
     pairs: tuple[Pair, ...]
-    rows: IntArray | None
-    not_aligned: str = ""
+    rows: Rows
     holdout: Frame | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     per_record: bool = False
@@ -74,9 +74,9 @@ class Context:
 
     @property
     def aligned_rows(self) -> IntArray:
-        """`rows`, for measures that need them."""
-        assert self.rows is not None, "a measure that uses aligned rows must name Need.ROWS"
-        return self.rows
+        """For each released record its place in the original, for measures that need it."""
+        assert self.rows.origins is not None, "a measure that uses aligned rows must name Need.ROWS"
+        return self.rows.origins
 
     @cached_property
     def cells(self) -> IntArray:
@@ -107,27 +107,44 @@ class Context:
         others = self.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
         shared = [name for name in others if name in self.before.names and name in self.after.names]
         with_kind = [name for name in shared if self.schema[name].kind is not None]
-        return (*self.pairs, *(pair(self.before, self.after, name, self.schema[name]) for name in with_kind))
+        # One column that is published as it is, and cannot be measured, does not keep the others from it.
+        found = []
+        for name in with_kind:
+            with suppress(TableError):
+                found.append(pair(self.before, self.after, name, self.schema[name]))
+        return (*self.pairs, *found)
 
     @cached_property
     def confidential(self) -> tuple[Measured, ...]:
-        """The released confidential attributes that can be measured: those with a kind."""
+        """The released confidential attributes that can be measured: those with a kind that fits them."""
+        return tuple(one for one in self._measured_or_not if not isinstance(one, TableError))
+
+    @cached_property
+    def _measured_or_not(self) -> tuple[Measured | TableError, ...]:
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
-        return tuple(
-            measure(self.after.column(name), self.schema[name]) for name in names if self.schema[name].kind is not None
-        )
+        with_kind = [name for name in names if self.schema[name].kind is not None]
+        found: list[Measured | TableError] = []
+        for name in with_kind:
+            try:
+                found.append(measure(self.after.column(name), self.schema[name]))
+            except TableError as error:
+                found.append(error)
+        return tuple(found)
 
     @cached_property
     def unmeasured(self) -> str:
-        """A note on the confidential attributes that have no kind; empty if all have one."""
+        """A note on the confidential attributes that have no kind, or cannot be measured; empty if all can."""
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
         without = [name for name in names if self.schema[name].kind is None]
-        return f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})" if without else ""
+        said = [str(one) for one in self._measured_or_not if isinstance(one, TableError)]
+        if without:
+            said.insert(0, f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})")
+        return "; ".join(said)
 
     def lacks(self, need: Need) -> str:
         """What a measure with this need is to say; empty if the need is met."""
         if need is Need.ROWS:
-            return self.not_aligned if self.rows is None else ""
+            return self.rows.why_not if self.rows.origins is None else ""
         if need is Need.CONFIDENTIAL or (need is Need.CELLS and not self.confidential):
             if self.confidential:
                 return ""

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from microagg.errors import ParameterError, did_you_mean
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.measure import About, Better, Measure
 from microagg.evaluation.records import Values
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from microagg.evaluation.context import Context
 
 __all__ = ["Definition", "Need", "Worth", "choose"]
+
+
+_ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.RECORDS: 2}
 
 
 class Need(StrEnum):
@@ -73,6 +79,9 @@ class Definition:
     needs : tuple of Need
     default : bool
         Whether it is measured where no choice is made.
+    holds_of : RowKind
+        The least that rows must be: ranks if it looks at each attribute alone, means if it looks at how attributes go
+        together, else records.
     """
 
     name: str
@@ -85,29 +94,35 @@ class Definition:
     high: float | Callable[[Context], float | None] | None = None
     needs: tuple[Need, ...] = ()
     default: bool = True
+    holds_of: RowKind = RowKind.RECORDS
 
     def measured(self, context: Context) -> tuple[Measure, Values | None]:
         """Compute it, or say what is lacking; with the seconds it took, and values per record if there are any."""
         started = time.perf_counter()
         lacking = [said for need in self.needs if (said := context.lacks(need))]
-        worth = Worth(None, lacking[0]) if lacking else self.compute(context)
+        unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
+        if unfit:
+            lacking = [context.rows.kind.told]
+        # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            worth = Worth(None, lacking[0]) if lacking else self.compute(context)
         value, note = worth.value, worth.note
         if value is not None and not math.isfinite(value):
             value, note = None, note or "not defined for these tables"
         details = {of: _finite(part) for of, part in worth.details.items()}
-        high = self.high(context) if callable(self.high) else self.high
+        high = (None if unfit else self.high(context)) if callable(self.high) else self.high
         measure = Measure(
             self.name,
             None if value is None else float(value),
             self.low,
-            high,
+            _finite(high),
             self.better,
             self.formula.format_map(context.options),
             time.perf_counter() - started,
-            worth.spread,
+            _finite(worth.spread),
             note,
             self.about,
-            worth.baseline,
+            _finite(worth.baseline),
             details,
         )
         return measure, worth.records

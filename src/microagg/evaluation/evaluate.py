@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from microagg._progress import report
 from microagg._validation import Integer, Real, check_parameters
 from microagg.errors import ParameterError, TableError, did_you_mean
-from microagg.evaluation.alignment import align
+from microagg.evaluation.alignment import RowKind, Rows, align, rows_of_kind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, choose
 from microagg.evaluation.measure import Evaluation
-from microagg.evaluation.pairs import pair
+from microagg.evaluation.pairs import pair, same_values
 from microagg.evaluation.records import PerRecord
 from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.missing_codes import frame_without_codes
 
-__all__ = ["DEFINITIONS", "evaluate"]
+__all__ = ["DEFINITIONS", "evaluate", "judge"]
 
 DEFINITIONS: tuple[Definition, ...] = (*UTILITY, *RISK)
 """Every measure, in the order in which they are told."""
@@ -29,11 +30,13 @@ DEFINITIONS: tuple[Definition, ...] = (*UTILITY, *RISK)
 def evaluate(
     original: Any,
     released: Any,
-    schema: Any,
+    schema: Any = None,
     *,
     measures: str | Iterable[str] | None = None,
     aligned: bool | None = None,
     key: str | None = None,
+    origins: Any = None,
+    rows: str | None = None,
     lambda_: float = 0.5,
     known: Iterable[Iterable[str]] | None = None,
     holdout: Any = None,
@@ -47,9 +50,12 @@ def evaluate(
 
     Parameters
     ----------
-    original, released : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-    schema : Schema or Recipe
-        What each column is. Confidential attributes are measured if they have a kind.
+    original : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+    released : Release, pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        A release knows which record each of its rows came from, though it is shuffled, and its own recipe; a table of
+        any other tool does not.
+    schema : Schema or Recipe, optional
+        What each column is; may be left out for a Release. Confidential attributes are measured if they have a kind.
     measures : str or iterable of str, optional
         Names of measures or of groups of them, "utility", "risk" or "all". By default those marked so in
         ``docs/measures.md``; "utility" and "risk" are the halves of these.
@@ -59,6 +65,12 @@ def evaluate(
     key : str, optional
         A column of both tables, all values different, that tells which rows belong together; instead of `aligned`.
         The release may lack records of the original.
+    origins : array of int, optional
+        For each released record its place in the original, as in ``release.origins``; instead of `aligned` or `key`.
+    rows : {"records", "means", "ranks"}, optional
+        What a row of the release is. Of private marginals it is a rank: its values do not belong together, and only
+        measures of each attribute alone have a value. Of a cell's mean, repeated, structure can be measured, but no
+        risk of records. By default as the release or recipe says, and records where only a schema is given.
     lambda_ : float in [0, 1], default 0.5
         The weight of D_Y in D.
     known : iterable of sets of str, optional
@@ -87,40 +99,89 @@ def evaluate(
     >>> people = pa.table({"age": [20, 22, 61, 64], "pay": [1.0, 2.0, 3.0, 5.0]})
     >>> recipe = microagg.Recipe(k=2, output={"order": "kept"}, attributes={
     ...     "age": {"role": "quasi_identifier", "kind": "numeric"}, "pay": {"role": "confidential", "kind": "numeric"}})
-    >>> found = microagg.evaluate(people, microagg.release(people, recipe).table, recipe, aligned=True)
+    >>> found = microagg.evaluate(people, microagg.release(people, recipe))
     >>> round(found["D_Y"].value, 3), round(found["distance_linkage"].value, 2)
     (0.286, 0.5)
     """
-    schema = getattr(schema, "schema", schema)
-    if not isinstance(schema, Schema):
-        raise ParameterError("schema must be a microagg.Schema or a Recipe")
     check_parameters("evaluate", {"lambda_": Real(0.0, 1.0), "seed": Integer(0)}, {"lambda_": lambda_, "seed": seed})
+    if rows is not None and rows not in [str(kind) for kind in RowKind]:
+        raise ParameterError(f"rows must be one of {', '.join(RowKind)}. Got {rows!r} instead.")
     if target is None and test is not None:
         raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
     if target is not None and test is None and holdout is None:
         raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
-    chosen = choose(DEFINITIONS, measures)
-    if target is not None:
-        names = {one.name for one in chosen}
-        chosen += [one for one in fitting(schema, target) if one.name not in names]
-    before, after = Frame.wrap(original), Frame.wrap(released)
-    apart = None if holdout is None else Frame.wrap(holdout)
+    made = released if hasattr(released, "frame") and hasattr(released, "origins") else None
+    recipe = made.recipe if schema is None and made is not None else schema
+    schema = getattr(recipe, "schema", recipe)
+    if not isinstance(schema, Schema):
+        raise ParameterError("schema must be a microagg.Schema or a Recipe")
+    given = Frame.wrap(original)
+    codes = getattr(getattr(recipe, "input", None), "missing", {})
+    before, after = frame_without_codes(given, codes), made.frame if made is not None else Frame.wrap(released)
+    after = frame_without_codes(after, codes)
+    apart = None if holdout is None else frame_without_codes(Frame.wrap(holdout), codes)
     _check_columns(before, after, apart, schema)
-    rows, not_aligned = align(before, after, schema, aligned, key)
-    tests = apart if test is None else Frame.wrap(test)
-    context = Context(
+    if rows is None:
+        rows = getattr(made.recipe if made is not None else recipe, "rows", "records")
+    kind = RowKind(str(rows))
+    if made is not None and aligned is None and key is None and origins is None:
+        _check_is_input(given, made)
+        origins = made.origins
+    known_rows = rows_of_kind(kind)
+    if kind is RowKind.RECORDS:
+        known_rows = align(before, after, schema, aligned=aligned, key=key, origins=origins)
+    tests = apart if test is None else frame_without_codes(Frame.wrap(test), codes)
+    options = {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model}
+    return judge(
         before,
         after,
         schema,
-        tuple(pair(before, after, name, schema[name]) for name in schema.quasi_identifiers),
-        rows,
-        not_aligned,
-        apart,
-        {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model},
-        per_record,
-        seed,
+        known_rows,
+        measures=measures,
+        holdout=apart,
+        options=options,
+        per_record=per_record,
+        seed=seed,
     )
-    return _walk(chosen, context)
+
+
+def judge(
+    before: Frame,
+    after: Frame,
+    schema: Schema,
+    rows: Rows,
+    *,
+    measures: str | Iterable[str] | None = None,
+    holdout: Frame | None = None,
+    options: Mapping[str, Any] | None = None,
+    per_record: bool = False,
+    seed: int = 0,
+) -> Evaluation:
+    """Measure a released table of which it is known what its rows are; :func:`evaluate` finds that out."""
+    usual: dict[str, Any] = {"lambda_": 0.5, "known": (), "target": None, "test": None, "model": "gradient_boosting"}
+    options = usual | dict(options or {})
+    _check_columns(before, after, holdout, schema)
+    chosen = choose(DEFINITIONS, measures)
+    if options["target"] is not None:
+        names = {one.name for one in chosen}
+        chosen += [one for one in fitting(schema, options["target"]) if one.name not in names]
+    pairs = tuple(pair(before, after, name, schema[name]) for name in schema.quasi_identifiers)
+    return _walk(chosen, Context(before, after, schema, pairs, rows, holdout, options, per_record, seed))
+
+
+def _check_is_input(before: Frame, made: Any) -> None:
+    """Places of records mean something only in the table that the release was made from."""
+    if made.original is None or before.table.equals(made.original.table):
+        return
+    same = before.n_records == made.original.n_records and all(
+        name in before.names and same_values(before.column(name), made.original.column(name))
+        for name in made.original.names
+    )
+    if not same:
+        raise TableError(
+            "the original is not the table that the release was made from: give that one, or say how rows belong "
+            "together (aligned or key)"
+        )
 
 
 def _known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:

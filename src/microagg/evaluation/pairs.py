@@ -19,7 +19,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together"]
+__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together", "same_values"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -123,7 +123,7 @@ def joined(first: Frame, second: Frame, name: str) -> Column:
 
     columns = [first.column(name), second.column(name)]
     try:
-        values = [_plain(column.values) for column in columns]
+        values = _alike([_plain(column.values) for column in columns])
         wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
         both = pa.concat_arrays([value.cast(wanted.field(0).type) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -138,19 +138,36 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.cast(pa.string()) if pa.types.is_large_string(values.type) else values
 
 
+def _alike(values: list[pa.Array]) -> list[pa.Array]:
+    """Moments of different types as one, and what is text in one of the tables as text."""
+    import pyarrow as pa
+
+    kinds = [value.type for value in values]
+    if kinds[0] == kinds[1]:
+        return values
+    if all(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds):
+        return [value.cast(pa.timestamp("us"), safe=False) for value in values]
+    if any(pa.types.is_string(kind) for kind in kinds):
+        return [value.cast(pa.string()) for value in values]
+    return values
+
+
 def codes_of(table: Frame, name: str) -> IntArray:
     """Whole numbers that are equal where the values are; missing is a value of its own."""
-    codes, _ = table.column(name).encoded
-    return codes
+    return table.column(name).codes
 
 
 def combinations(table: Frame, names: Sequence[str]) -> IntArray:
-    """Label records by their combination of values: 0 to the number of combinations - 1."""
+    """Label records by their combination of values: 0 to the number of combinations - 1, by first occurrence."""
+    import pyarrow as pa
+
     labels = np.zeros(table.n_records, dtype=np.int64)
     for name in names:
         codes = codes_of(table, name)
-        _, labels = np.unique(labels * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)
-    return labels.astype(np.int64)
+        keys = labels * (int(codes.max(initial=0)) + 2) + codes + 1
+        # Hashing a million keys takes a tenth of the time of sorting them.
+        labels = pa.array(keys).dictionary_encode().indices.to_numpy().astype(np.int64)
+    return labels
 
 
 def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[str]) -> bool | None:
@@ -165,7 +182,7 @@ def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[s
     if not shared:
         return None
     for name in shared:
-        if not _same(original.column(name), released.column(name)):
+        if not same_values(original.column(name), released.column(name)):
             return False
     sizes = np.bincount(combinations(released, shared))
     orders = math.lgamma(original.n_records + 1)
@@ -173,7 +190,8 @@ def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[s
     return True if same_orders - orders < math.log(_BY_CHANCE) else None
 
 
-def _same(first: Column, second: Column) -> bool:
+def same_values(first: Column, second: Column) -> bool:
+    """Whether two columns hold the same values in the same order, whatever types their libraries gave them."""
     import pyarrow as pa
 
     try:

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from microagg._progress import report
+from microagg._progress import COMPILING, report
 
 __all__ = ["announce_compiling", "needs_compiling"]
 
@@ -18,7 +18,7 @@ def announce_compiling(kernel: Any) -> None:
     """Log a line and report progress if calling `kernel` will compile it, rather than load it from the cache."""
     if needs_compiling(kernel):
         _log.info("compiling %s (first use on this machine, about ten seconds)", kernel.py_func.__name__)
-        report("compiling (first use)", 0.0)
+        report(f"{COMPILING} (first use)", 0.0)
 
 
 def needs_compiling(kernel: Any) -> bool:

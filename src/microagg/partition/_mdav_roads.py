@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import Halt, current_halt
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg.partition._compiling import announce_compiling, needs_compiling
 
-__all__ = ["ALGORITHMS", "mdav_cells", "near_one"]
+__all__ = ["ALGORITHMS", "GivesUp", "mdav_cells", "mdav_cells_unless"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+# Asked between portions: the share of records that have a cell, the microseconds that all cells will cost per record as
+# far as can be told by counting (nan where it cannot), and whether the rest is scanned.
+GivesUp = Callable[[float, float, bool], bool]
 
 ALGORITHMS = ("auto", "tree", "brute", "plain")
 
@@ -24,37 +33,24 @@ _PROBE = 2_000_000  # distances and bounds after which tree and scan are first c
 _VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wait for memory
 _BUILDING, _COMPILING = 0.02, 10.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
-_LARGEST_SAFE = 2.0**256
-
-
-def near_one(X: FloatArray) -> FloatArray:
-    """The matrix times a power of two, if its squares could overflow or vanish; else the matrix itself.
-
-    The largest magnitude becomes one between a half and one. Multiplying by a power of two rounds nothing, except
-    values some 2^1000 times smaller than the largest, which no distance can see. Distances are *defined* on this.
-
-    Examples
-    --------
-    >>> near_one(np.array([[2.0**-500], [2.0**-502]]))
-    array([[0.5  ],
-           [0.125]])
-    """
-    largest = float(max(X.max(), -X.min()))
-    if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
-        return X
-    scaled: FloatArray = np.ldexp(X, -int(np.frexp(largest)[1]))
-    return scaled
+NONE_SEEN = np.zeros(3, dtype=np.int64)
 
 
 def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> IntArray:
-    """Cells of MDAV, by the road that `algorithm` names."""
+    """Cells of MDAV, by the road that `algorithm` names; interrupted, labels that mean nothing."""
     X = near_one(X)
+    halt = current_halt()
     if algorithm == "plain":
-        return _plain(X, k, two_cells_from)
-    return _Peeling(X, k, two_cells_from, algorithm).run()
+        return _plain(X, k, two_cells_from, halt)
+    return _Peeling(X, k, two_cells_from, algorithm, lambda *_: halt.now()).run()
 
 
-def _plain(X: FloatArray, k: int, two_cells_from: int) -> IntArray:
+def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
+    """Cells of MDAV by the quickest road; given up on the way, the 2k records or more without a cell have -1."""
+    return _Peeling(near_one(X), k, 3 * k, "auto", gives_up).run()
+
+
+def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
     """Scan all remaining records in float64."""
     from microagg.partition._kernels.mdav import form_cells, sums_of_columns
 
@@ -67,7 +63,7 @@ def _plain(X: FloatArray, k: int, two_cells_from: int) -> IntArray:
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0])
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
-    while state[0] > 0:
+    while state[0] > 0 and not halt.now():
         form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
         _report(state[0], n_records)
     return labels
@@ -100,15 +96,16 @@ def effective_dimension(X: FloatArray) -> float:
 class _Peeling:
     """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
 
-    def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> None:
+    def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> None:
         from microagg.partition._kernels.candidates import room_for_nearest
         from microagg.partition._kernels.filter_space import filter_space
         from microagg.partition._kernels.rows import distinct_rows
         from microagg.partition._kernels.walk import begin_walk
 
+        self.X = X
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
-        self.effective_dimension = effective_dimension(X)
+        self.gives_up, self.is_given_up = gives_up, False
         self._announce()
         self.space = filter_space(X)
         self.walk = begin_walk(X, self.space)
@@ -126,6 +123,10 @@ class _Peeling:
             return False
         return self.n_records >= _SCAN_BELOW or self.effective_dimension <= _SCAN_FROM
 
+    @cached_property
+    def effective_dimension(self) -> float:
+        return effective_dimension(self.X)
+
     def _announce(self) -> None:
         if self.begins_with_tree:
             from microagg.partition._kernels.mdav_tree import form_cells_tree as kernel
@@ -138,6 +139,8 @@ class _Peeling:
             self._search_tree()
         if self._cells_to_form:
             self._scan_blocks()
+        if self.is_given_up and self.state[0] >= 2 * self.k:
+            return self.labels
         # What is left is the last cell, or joins it where two cells are formed down to 2k records.
         remaining, n_cells = self.state
         self.labels[self.labels < 0] = n_cells if remaining >= self.k else n_cells - 1
@@ -146,7 +149,12 @@ class _Peeling:
 
     @property
     def _cells_to_form(self) -> bool:
-        return bool(self.state[0] >= 2 * self.k)
+        return bool(self.state[0] >= 2 * self.k) and not self.is_given_up
+
+    def _look_up(self, cost: float = np.nan, *, scans: bool = False) -> None:
+        """Between portions: tell how far it is, and ask whether to go on."""
+        _report(self.state[0], self.n_records)
+        self.is_given_up = self.gives_up(1.0 - self.state[0] / self.n_records, cost, scans)
 
     def _search_tree(self) -> None:
         """Search the tree; with "auto", only as long as that is cheaper than scanning."""
@@ -172,25 +180,26 @@ class _Peeling:
                 self.state,
                 portion,
             )
-            _report(self.state[0], self.n_records)
             judged = self.algorithm == "auto" and portion > 0
-            if judged and self._scanning_is_cheaper(search.seen, int(tree.counts.sum())):
+            search_ns, scan_ns = self._nanoseconds_per_cell(search.seen, int(tree.counts.sum()))
+            self._look_up(min(search_ns, 0.5 * scan_ns) / self.k / 1000.0 if portion > 0 else np.nan)
+            if judged and self._scanning_is_cheaper(search_ns, scan_ns):
                 break
             portion = min(max(4 * portion, _PROBE), self.portion)
         self.rows = remaining_rows(rows)
 
-    def _scanning_is_cheaper(self, seen: IntArray, n_rows: int) -> bool:
-        """Compare rough nanoseconds per cell (set by a few timings): points and families seen against rows to scan.
-
-        The difference shrinks with the rows. Half of it for the cells to come must be worth building blocks and, the
-        first time on a machine, compiling.
-        """
-        from microagg.partition._kernels.mdav_brute import form_cells_brute
-
+    def _nanoseconds_per_cell(self, seen: IntArray, n_rows: int) -> tuple[float, float]:
+        """Rough nanoseconds per cell (set by a few timings): of points and families seen, and of rows to scan."""
         points, families, cells = (float(count) for count in seen)
         per_value, per_family = (0.11, 200.0) if self.rows.values.size < _VALUES_CACHED else (0.18, 300.0)
         search = (points * self.dimension * per_value + families * per_family) / max(cells, 1.0) + 8000.0
         scan = n_rows * (0.1 + 0.03 * self.dimension) + 10500.0
+        return search, scan
+
+    def _scanning_is_cheaper(self, search: float, scan: float) -> bool:
+        """The difference shrinks with the rows; half of it must be worth building blocks and, once, compiling."""
+        from microagg.partition._kernels.mdav_brute import form_cells_brute
+
         gain = 0.5e-9 * (search - scan) * float(self.state[0]) / self.k
         return bool(gain > (_COMPILING if needs_compiling(form_cells_brute) else _BUILDING))
 
@@ -206,6 +215,7 @@ class _Peeling:
         scratch = room_for_scan(self.dimension)
         batch, notes = room_for_batch(self.dimension), room_for_notes(self.k)
         answers = room_for_answers(len(self.rows.first), self.k)
+        n_rows = len(self.rows.first)
         while self._cells_to_form:
             if self.walk.numbers[RADIUS] < blocks.grid[COARSE]:
                 renew_grid(blocks, self.rows, self.space, self.walk)
@@ -224,4 +234,4 @@ class _Peeling:
                 self.state,
                 self.portion,
             )
-            _report(self.state[0], self.n_records)
+            self._look_up(0.5 * self._nanoseconds_per_cell(NONE_SEEN, n_rows)[1] / self.k / 1000.0, scans=True)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from microagg._halt import attended
+from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
 
@@ -31,7 +33,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Cell of each record, 0 to ``n_cells_ - 1``.
     n_cells_ : int
     sse_ : float
-        Sum of squared distances of the records to the mean of their cell.
+        Sum of squared distances of the records to the mean of their cell; infinite if beyond the largest float.
     """
 
     labels: ClassVar[str] = "records"
@@ -52,7 +54,12 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         """
         X = validated(self, X)
-        self.labels_ = cells_in_order(self._cells(X))
+        # Cells are the same on any scale, but squares overflow or vanish on some. An order of the whole domain may not
+        # hang on which records there are, so it minds the scale by itself.
+        scale = 0 if self.fixed_order else exponent_near_one([X])
+        self.labels_ = cells_in_order(self._attended_cells(times_power_of_two(X, scale) if scale else X))
+        if scale:
+            self._scale_back(-2 * scale)
         sizes = np.bincount(self.labels_)
         if sizes.min() < self.k:
             n_small = int((sizes < self.k).sum())
@@ -64,15 +71,23 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
         return self
 
+    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
+        return attended(lambda: self._cells(X))
+
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""
         raise NotImplementedError(f"{type(self).__name__} does not label records")
+
+    def _scale_back(self, exponent: int) -> None:
+        """Multiply what `_cells` has kept of squared distances by ``2**exponent``; most keep nothing."""
 
 
 def validated(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
     """Check an estimator's parameters and its input; return the input as C-contiguous float64."""
     check_parameters(type(estimator).__name__, estimator.constraints, estimator.get_params(deep=False))
-    X = validate_data(estimator, X, dtype=np.float64, order="C")
+    with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
+        X = validate_data(estimator, X, dtype=np.float64, order="C")
     n_records = X.shape[0]
     if n_records < estimator.k:
         raise ParameterError(
@@ -106,7 +121,14 @@ def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def within_cell_sse(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], n_cells: int) -> float:
-    """Sum of squared distances of the records to the mean of their cell; every cell has a record."""
+    """Sum of squared distances of the records to the mean of their cell; every cell has a record.
+
+    Infinite if it is beyond the largest float.
+    """
+    scale = exponent_near_one([X])
+    if scale:
+        scaled = within_cell_sse(times_power_of_two(X, scale), labels, n_cells)
+        return float(times_power_of_two(np.array(scaled), -2 * scale))
     counts = np.bincount(labels, minlength=n_cells)
     a_member = np.empty(n_cells, dtype=np.int64)
     a_member[labels] = np.arange(len(labels))

@@ -9,15 +9,16 @@ prices of its records are lowered until none does; so there is a valid bound at 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import Halt, unless_halted
 from microagg._progress import report
+from microagg._scaling import times_power_of_two
 from microagg._threads import cores
 from microagg.partition.recombine import distinct_cells, sse_of_cells
 
@@ -60,6 +61,12 @@ class Certificate:
     k: int
     finished: bool
 
+    def scaled(self, exponent: int) -> Certificate:
+        """The same certificate where every squared distance is ``2**exponent`` times as large."""
+        sums = np.array([self.sse, self.total, self.lower_bound or 0.0])
+        sse, total, lower_bound = times_power_of_two(sums, exponent).tolist()
+        return replace(self, sse=sse, total=total, lower_bound=None if self.lower_bound is None else lower_bound)
+
     def __str__(self) -> str:
         loss = self._percent(self.sse)
         if self.lower_bound is None:
@@ -75,17 +82,22 @@ class Certificate:
         return f"{np.floor(percent * 1e4) / 1e4 if down else percent:.4f}"
 
 
-def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, seconds: float) -> Certificate:
-    """Bound the SSE of every partition from below; the first of `partitions` is the one to judge, all give cells."""
+def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, halt: Halt) -> Certificate:
+    """Bound the SSE of every partition from below; the first of `partitions` is the one to judge, all give cells.
+
+    `halt` has a time limit.
+    """
     X = X - X.mean(axis=0)
     total = float((X**2).sum())
     sse = float(sse_of_cells(X, distinct_cells(partitions[:1])).sum())
     if len(X) < 2 * k or sse <= 0.0 or total <= 0.0:
         return Certificate(sse, sse, total, k, True)  # one cell is all there is, or nothing is lost
+    if not np.isfinite(total) or halt.now():
+        return Certificate(None, sse, total, k, False)
     known = [cell for cell in distinct_cells(partitions) if len(cell) < 2 * k]
     # Cells cost about 1, far above the solver's tolerances.
     scale = len(X) / (k * sse)
-    bound, finished = _ColumnGeneration(X * np.sqrt(scale), k, known, seconds, 100.0 / (scale * total)).run()
+    bound, finished = _ColumnGeneration(X * np.sqrt(scale), k, known, halt, 100.0 / (scale * total)).run()
     lower = None if bound is None else min(bound / scale, sse)
     return Certificate(lower, sse, total, k, finished)
 
@@ -97,11 +109,11 @@ class _ColumnGeneration:
     the latest prices when few new cells are found, until the box no longer matters (the boxstep method).
     """
 
-    def __init__(self, X: FloatArray, k: int, cells: list[tuple[int, ...]], seconds: float, percent: float) -> None:
+    def __init__(self, X: FloatArray, k: int, cells: list[tuple[int, ...]], halt: Halt, percent: float) -> None:
         self.X, self.k, self.percent = X, k, percent
         self.columns = np.ascontiguousarray(X.T)
-        self.deadline = time.monotonic() + seconds
-        self.seconds = seconds
+        self.halt = halt
+        self.seconds = halt.seconds_left or 1e-9
         self.cells = cells
         self.costs = sse_of_cells(X, cells)
         self.known = set(cells)
@@ -127,7 +139,7 @@ class _ColumnGeneration:
         """The bound, or None, and whether it is the best there is."""
         tried = (self.k + 5, 2 * self.k + 6)  # candidates per star, in quick rounds before the exact ones
         stage, last = 0, np.inf
-        while self._seconds_left() > 0:
+        while not self.halt.now():  # ends with its time limit
             solved = self._solve()
             if solved is None:
                 break
@@ -175,11 +187,8 @@ class _ColumnGeneration:
         border: npt.NDArray[np.bool_] = np.abs(prices - self.centre) >= self.width * (1 - 1e-6)
         return border
 
-    def _seconds_left(self) -> float:
-        return self.deadline - time.monotonic()
-
     def _share(self) -> float:
-        return min(1.0 - self._seconds_left() / self.seconds, 1.0)
+        return min(1.0 - (self.halt.seconds_left or 0.0) / self.seconds, 1.0)
 
     def _solve(self) -> tuple[float, FloatArray, bool] | None:
         """The relaxation over the known cells: its value, the prices of the records, and whether the box held them."""
@@ -194,15 +203,19 @@ class _ColumnGeneration:
         n_columns = len(self.cells) + 2 * n_records
         # A little of a record may be bought at the upper and sold at the lower border: its price tends to stay between.
         each = eye_array(n_records, format="csc")
-        solved = linprog(
-            np.concatenate([self.costs, self.centre + self.width, self.width - self.centre]),
-            A_eq=hstack([covers, each, -each], format="csc"),
-            b_eq=np.ones(n_records),
-            bounds=np.column_stack([np.zeros(n_columns), np.repeat([np.inf, self.most], [len(sizes), 2 * n_records])]),
-            method="highs-ds",
-            options={"time_limit": max(self._seconds_left(), 0.01)},
+        bounds = np.column_stack([np.zeros(n_columns), np.repeat([np.inf, self.most], [len(sizes), 2 * n_records])])
+        solved = unless_halted(
+            lambda: linprog(
+                np.concatenate([self.costs, self.centre + self.width, self.width - self.centre]),
+                A_eq=hstack([covers, each, -each], format="csc"),
+                b_eq=np.ones(n_records),
+                bounds=bounds,
+                method="highs-ds",
+                options={"time_limit": max(self.halt.seconds_left or 0.0, 0.01)},
+            ),
+            self.halt,
         )
-        if solved.status != 0:
+        if solved is None or solved.status != 0:
             return None
         traded = float(solved.x[len(self.cells) :].max())
         return float(solved.fun), np.asarray(solved.eqlin.marginals, dtype=np.float64), traded > 1e-6
@@ -216,10 +229,19 @@ class _ColumnGeneration:
         portions = [(first, min(first + 64, n_records)) for first in range(0, n_records, 64)]
 
         def look(portion: tuple[int, int]) -> tuple[IntArray, FloatArray, int] | None:
-            if self._seconds_left() <= 0:
+            if self.halt.now():
                 return None
             found: tuple[IntArray, FloatArray, int] = price_cells(
-                self.columns, prices, self.k, *portion, most, tried is None, _KEPT, self.tolerance, _NODES
+                self.columns,
+                prices,
+                self.k,
+                *portion,
+                most,
+                tried is None,
+                _KEPT,
+                self.tolerance,
+                _NODES,
+                self.halt.flag,
             )
             return found
 

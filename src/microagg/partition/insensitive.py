@@ -76,8 +76,16 @@ def order_of_domain(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     >>> order_of_domain(np.array([[0.0, 0.5], [0.1, 0.1], [0.5, 0.0]]))
     array([1, 0, 2])
     """
-    from_corner = np.zeros(len(X))
-    for column in X.T:
-        from_corner += column * column
+    # Each record is brought near 1 by a power of two of its own, so that its squares neither overflow nor vanish: the
+    # distance is then a mantissa and an exponent, which depend on the record alone.
+    largest = np.abs(X).max(axis=1)
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    with np.errstate(under="ignore"):
+        near_one = np.ldexp(X, -exponents[:, None])
+        squared = np.zeros(len(X))
+        for column in near_one.T:
+            squared += column * column
+    mantissas, more = np.frexp(squared)
+    powers = np.where(largest > 0, 2 * exponents + more, np.iinfo(np.int64).min)
     # Records equal in all of this are equal: their index, the last key, then decides nothing that shows.
-    return np.lexsort((*X.T[::-1], from_corner)).astype(np.int64)
+    return np.lexsort((*X.T[::-1], mantissas, powers)).astype(np.int64)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._validation import Choice, Constraint, Integer, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order
@@ -48,7 +49,7 @@ class Mic1D(BaseEstimator):  # type: ignore[misc]
         The values to publish.
     n_cells_ : int
     sse_ : float
-        Sum of squared differences between the published and the original values.
+        Sum of squared differences between the published and the original values; infinite if beyond the largest float.
 
     Notes
     -----
@@ -80,22 +81,24 @@ class Mic1D(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Partition the values of X, an array or dataframe of shape (n_records, n_attributes)."""
         check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
-        X = validate_data(self, X, dtype=np.float64, order="C")
+        with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
+            X = validate_data(self, X, dtype=np.float64, order="C")
         if self.k > X.size:
             raise ParameterError(
                 f"k = {self.k} is larger than the number of values, {X.size} "
                 f"({X.shape[0]} records x {X.shape[1]} attributes). Choose k of at most {X.size}"
             )
-        values = X.reshape(-1)
+        scale = exponent_near_one([X])  # partitions are the same on any scale, but squares overflow on some
+        values = times_power_of_two(X.reshape(-1), scale)
         first = self._pass(values, order_of(values))
         # Every partition has a 0 and a 1 after scaling: such ties go by the original value.
         second = self._pass(first.scaled, np.lexsort((values, first.scaled)))
         means = np.bincount(second.labels, weights=second.scaled) / np.bincount(second.labels)
         published = first.undo(second.undo(means[second.labels]))
         self.labels_ = cells_in_order(second.labels).reshape(X.shape)
-        self.published_ = published.reshape(X.shape)
+        self.published_ = times_power_of_two(published.reshape(X.shape), -scale)
         self.n_cells_ = len(means)
-        self.sse_ = float(((published - values) ** 2).sum())
+        self.sse_ = float(times_power_of_two(((published - values) ** 2).sum(), -2 * scale))
         return self
 
     def _pass(self, values: FloatArray, order: IntArray) -> _Scaled:

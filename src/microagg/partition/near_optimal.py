@@ -8,14 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import INTERRUPT, Halt, attended, current_halt
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
 from microagg.partition.certificate import Certificate, certify
 from microagg.partition.efforts import EFFORTS
-from microagg.partition.mdav import MDAV
-from microagg.partition.refine import SEARCH_PARAMETERS, EffortName, improved
-from microagg.partition.search import Halt
-from microagg.partition.starts import MDAV_UP_TO, split_cells
+from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improved
+from microagg.partition.starts import start_of_search
 
 __all__ = ["NearOptimal"]
 
@@ -28,7 +27,8 @@ class NearOptimal(Partitioner):
     Starts from MDAV and searches: pools of neighbouring cells are taken together, their records moved and swapped
     between the cells as long as that lowers the SSE; then pools are disturbed by chance and mended again, and changes
     for the worse are accepted ever more rarely (annealing). At the same k, 10 to 55 % less is lost than by MDAV on the
-    field's benchmark files, and never more. Choose MDAV where its simplicity counts: no chance, nothing to explain.
+    field's benchmark files, and never more than by the start (see `start_`). Choose MDAV where its simplicity counts:
+    no chance, nothing to explain.
 
     Parameters
     ----------
@@ -40,11 +40,13 @@ class NearOptimal(Partitioner):
         partition together from their cells.
     start : {"auto", "mdav", "split"}, default "auto"
         The partition to begin with: MDAV, or MDAV in each block of a median split, which costs n log n only. ``"auto"``
-        takes MDAV for up to 20,000 records.
+        takes MDAV for up to 20,000 records, and above where its first cells say that it costs less than a short search:
+        for a million records of five attributes, not of thirty.
     random_state : int >= 0 or None, default None
         Seed of the search. None draws one from the system's source of randomness.
     time_limit : float > 0 or None, default None
-        Seconds after which the search stops with the best partition found. The result then depends on the machine.
+        Seconds after which the search stops, within about a second, with the best partition found. The result then
+        depends on the machine. MDAV is given up for a quicker start where it would outlast the limit.
     certificate : bool, default False
         Whether to prove, after the search, how little can be lost at all. Takes up to `time_limit` seconds more, or two
         minutes without one: enough for k = 3 up to some thousand records and k = 5 up to one thousand.
@@ -54,9 +56,15 @@ class NearOptimal(Partitioner):
     labels_ : ndarray of shape (n_records,)
     n_cells_ : int
     sse_ : float
-    stopped_by_ : {"budget", "time limit", "interrupt"}
+    start_ : {"mdav", "split", "median splits"}
+        What the search began with. With "mdav" it never loses more than MDAV. "median splits": the time limit ended
+        before all records had a cell; the others were halved along their widest attribute.
+    stopped_by_ : {"budget", "time limit", "interrupt", "solver limit"}
         What ended the search. An interrupt (Ctrl-C) ends the search, not the program: the best partition found so far
-        is the result.
+        is the result; before there is a start, or pressed twice, it is raised. "solver limit": the last step of
+        ``"best"`` took more than a minute, so that another machine may find other cells with the same seed.
+    searched_ : float
+        Share of the steps that were taken, 0 to 1.
     certificate_ : Certificate or None
         What was proved, with a sentence (``str(certificate_)``); None if it was not asked for.
     lower_bound_ : float or None
@@ -103,15 +111,27 @@ class NearOptimal(Partitioner):
         self.time_limit = time_limit
         self.certificate = certificate
 
+    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        halt = Halt(self.time_limit)
+        labels = attended(lambda: self._cells(X), halt, keeps=True)
+        if halt.reason == INTERRUPT:  # perhaps after the search
+            self.stopped_by_ = INTERRUPT
+        return labels
+
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        k, halt = int(self.k), Halt(self.time_limit)
-        by_mdav = self.start == "mdav" or (self.start == "auto" and len(X) <= MDAV_UP_TO)
-        start = MDAV(k=k).fit(X).labels_ if by_mdav else split_cells(X, k)
+        k, halt = int(self.k), current_halt()
+        start, self.start_ = start_of_search(X, k, self.start, halt)
+        halt.patience = PATIENCE  # from here on there is something to hand over
         refined = improved(X, start, k, EFFORTS[self.effort], self.random_state, halt)
-        self.stopped_by_ = refined.stopped_by
+        self.stopped_by_, self.searched_ = refined.stopped_by, refined.share
         self.certificate_: Certificate | None = None
         if self.certificate:
             cells_from = [refined.labels, *(run.labels for run in refined.runs)]
-            self.certificate_ = certify(X, cells_from, k, self.time_limit or _CERTIFIED_WITHIN)
+            self.certificate_ = certify(X, cells_from, k, halt.then(self.time_limit or _CERTIFIED_WITHIN))
         self.lower_bound_ = self.certificate_.lower_bound if self.certificate_ else None
         return refined.labels
+
+    def _scale_back(self, exponent: int) -> None:
+        if self.certificate_ is not None:
+            self.certificate_ = self.certificate_.scaled(exponent)
+            self.lower_bound_ = self.certificate_.lower_bound

@@ -8,6 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import current_halt
+from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer
 from microagg.partition.base import Partitioner
 from microagg.partition.runs import order_of, run_labels, run_sizes
@@ -79,7 +81,8 @@ class Projection(Partitioner):
         from microagg.partition._kernels.univariate import cells_from_starts
 
         labels = np.empty(len(X), dtype=np.int64)
-        labels[order] = cells_from_starts(shortest_path_starts(np.ascontiguousarray(X[order]), int(self.k)))
+        starts = shortest_path_starts(np.ascontiguousarray(X[order]), int(self.k), current_halt().flag)
+        labels[order] = cells_from_starts(starts)
         return labels
 
 
@@ -93,7 +96,10 @@ def _principal(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _sum_of_zscores(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    deviation = X.std(axis=0)
-    varying = deviation > 0
-    total: npt.NDArray[np.float64] = ((X[:, varying] - X[:, varying].mean(axis=0)) / deviation[varying]).sum(axis=1)
+    total = np.zeros(len(X))
+    for column in X.T:
+        values = near_one(column - column[0])  # from zero, so that an offset costs no digits
+        deviation = values.std()
+        if deviation > 0:
+            total += (values - values.mean()) / deviation
     return total

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer
 from microagg.partition.base import cells_in_order, validated
 from microagg.partition.runs import Larger, order_of, run_labels, run_sizes, run_sse
@@ -87,7 +88,7 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
             ordered = values[order]
             sizes = self._sizes(ordered)
             labels[j] = cells_in_order(run_labels(order, sizes))
-            sse += run_sse(ordered, sizes)
+            sse += run_sse(ordered, sizes)  # infinite if beyond the largest float
         self.labels_ = labels.T
         self.n_cells_ = labels.max(axis=1) + 1
         self.sse_ = sse
@@ -95,5 +96,5 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
 
     def _sizes(self, ordered: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         if self.cut == "optimal":
-            return np.bincount(optimal_runs(ordered, int(self.k)))
+            return np.bincount(optimal_runs(near_one(ordered), int(self.k)))
         return run_sizes(len(ordered), int(self.k), self.larger)

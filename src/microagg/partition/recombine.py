@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import Halt, unless_halted
+
 __all__ = ["distinct_cells", "recombined", "sse_of_cells"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -17,6 +19,9 @@ IntArray = npt.NDArray[np.int64]
 _NODES = 5
 _CELLS_PER_RECORD = 1.2
 _SMALL = 3.5  # records in a cell, on average
+_ITERATIONS = 1_000_000  # of the simplex method
+# The integer programme cannot be limited within a node but by time. It takes seconds; if it ever takes this long, the
+# result depends on the machine, and the search says so.
 _SECONDS = 60.0
 
 
@@ -43,9 +48,11 @@ def sse_of_cells(X: FloatArray, cells: Sequence[tuple[int, ...]]) -> FloatArray:
 
 
 def recombined(
-    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), seconds: float | None = None
-) -> IntArray | None:
-    """A partition of little SSE made of cells of the given ones, or None if none was found within the limits.
+    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), halt: Halt | None = None
+) -> tuple[IntArray | None, bool]:
+    """A partition of little SSE made of cells of the given ones, and whether the solver's time was over before its end.
+
+    None if no partition was found within the limits.
 
     Of all cells those that cost least beyond what they earn at the relaxation's prices take part
     (`_CELLS_PER_RECORD`), and those of the first partition; where cells are small, those of all `partitions`. With more
@@ -54,7 +61,8 @@ def recombined(
     from scipy.optimize import Bounds, LinearConstraint, linprog, milp
     from scipy.sparse import csc_array
 
-    limit = time.monotonic() + (_SECONDS if seconds is None else min(seconds, _SECONDS))
+    halt = halt or Halt()
+    limit = time.monotonic() + _SECONDS
     cells = distinct_cells([*partitions, *met])
     small = len(X) <= _SMALL * len(np.unique(partitions[0]))
     n_sure = len(distinct_cells(partitions if small else partitions[:1]))
@@ -64,28 +72,40 @@ def recombined(
     covers = csc_array((np.ones(len(records)), records, starts), shape=(len(X), len(cells)))
     costs = sse_of_cells(X, cells)
     costs *= len(cells) / (costs.sum() or 1.0)
-    relaxed = linprog(
-        costs,
-        A_eq=covers,
-        b_eq=np.ones(len(X)),
-        method="highs-ds",
-        options={"time_limit": max(limit - time.monotonic(), 0.01)},
+    relaxed = unless_halted(
+        lambda: linprog(
+            costs,
+            A_eq=covers,
+            b_eq=np.ones(len(X)),
+            method="highs-ds",
+            options={"time_limit": _left(limit, halt), "maxiter": _ITERATIONS},
+        ),
+        halt,
     )
-    if relaxed.status != 0:
-        return None
+    if relaxed is None or relaxed.status != 0:
+        return None, time.monotonic() >= limit
     beyond = costs - covers.T @ relaxed.eqlin.marginals
     cheapest = np.argsort(beyond, kind="stable")[: int(_CELLS_PER_RECORD * len(X))]
     kept = np.union1d(np.arange(n_sure), cheapest)
-    solved = milp(
-        costs[kept],
-        integrality=np.ones(len(kept)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(covers[:, kept], 1, 1),
-        options={"node_limit": _NODES, "time_limit": max(limit - time.monotonic(), 0.01), "mip_rel_gap": 1e-7},
+    solved = unless_halted(
+        lambda: milp(
+            costs[kept],
+            integrality=np.ones(len(kept)),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(covers[:, kept], 1, 1),
+            options={"node_limit": _NODES, "time_limit": _left(limit, halt), "mip_rel_gap": 1e-7},
+        ),
+        halt,
     )
-    if solved.x is None:
-        return None
+    was_cut = time.monotonic() >= limit
+    if solved is None or solved.x is None:
+        return None, was_cut
     labels = np.full(len(X), -1, dtype=np.int64)
     for number, chosen in enumerate(kept[solved.x > 0.5]):
         labels[list(cells[chosen])] = number
-    return labels if (labels >= 0).all() else None
+    return (labels if (labels >= 0).all() else None), was_cut
+
+
+def _left(limit: float, halt: Halt) -> float:
+    seconds = limit - time.monotonic()
+    return max(seconds if halt.seconds_left is None else min(seconds, halt.seconds_left), 0.01)

@@ -9,20 +9,25 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
+from microagg._halt import BUDGET, Halt, attended
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
-from microagg.partition.base import cells_in_order
+from microagg.partition.base import cells_in_order, within_cell_sse
 from microagg.partition.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.recombine import recombined
-from microagg.partition.search import Found, Halt, Pools, chance_states, searched
+from microagg.partition.search import Found, Pools, chance_states, searched
 from microagg.partition.starts import cells_below_2k
 
-__all__ = ["SEARCH_PARAMETERS", "EffortName", "Refined", "improved", "refine"]
+__all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improved", "refine"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 EffortName = Literal["fast", "default", "best"]
+
+SOLVER_LIMIT = "solver limit"
+PATIENCE = 5.0  # seconds that an interrupted search has to hand over its best; it takes far less
 
 SEARCH_PARAMETERS: dict[str, Constraint] = {
     "k": Integer(2),
@@ -70,9 +75,13 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    X = check_array(X, dtype=np.float64, order="C")
+    with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
+        X = near_one(check_array(X, dtype=np.float64, order="C"))
     start = checked_labels(labels, len(X), k)
-    return cells_in_order(improved(X, start, int(k), EFFORTS[effort], random_state, Halt(time_limit)).labels)
+    halt = Halt(time_limit)
+    halt.patience = PATIENCE
+    found = attended(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
+    return cells_in_order(found.labels)
 
 
 def checked_labels(labels: Any, n_records: int, k: int) -> IntArray:
@@ -94,30 +103,46 @@ class Refined:
     """What a search came to."""
 
     labels: IntArray
-    stopped_by: str  # "budget", "time limit" or "interrupt"
+    stopped_by: str  # "budget", "time limit", "interrupt" or "solver limit"
+    share: float = 1.0  # of the steps that were taken
     runs: tuple[Found, ...] = ()
 
 
 def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: Halt) -> Refined:
     """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
+    X = near_one(X)
     start = cells_below_2k(X, start, k)
-    pools = Pools(X, k)
+    if halt.now():
+        return Refined(start, halt.reason, share=0.0)
+    pools = Pools(X, k, halt)
     n_runs = number_of_runs(effort, len(X), k)
     chances = chance_states(random_state, n_runs + 1)
     runs = searched(pools, [start] * n_runs, effort, chances[:n_runs], halt) if pools.searchable else []
     best = min([Found(start, np.inf), *runs], key=lambda found: found.sse)
+    share = float(np.mean([run.share for run in runs])) if runs else float(halt.reason == BUDGET)
+    reason = BUDGET
     if n_runs > 1 and pools.searchable and not halt.now():
-        best = _recombine(X, pools, [best, *runs], effort, chances[-1], halt)
+        best, was_cut = _recombine(X, pools, [best, *runs], effort, chances[-1], halt)
+        reason = SOLVER_LIMIT if was_cut else BUDGET
+    is_better = best.labels is start or _sse(X, best.labels) <= _sse(X, start)
+    labels = best.labels if is_better else start  # never above, not even in the last bits
     report("searching cells", 1.0)
-    return Refined(best.labels, halt.reason, tuple(runs))
+    return Refined(labels, halt.reason if halt.reason != BUDGET else reason, share, tuple(runs))
 
 
-def _recombine(X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt) -> Found:
-    """Put the best partition together from the runs' cells and polish it, where that gains anything."""
+def _sse(X: FloatArray, labels: IntArray) -> float:
+    labels = cells_in_order(labels)
+    return within_cell_sse(X, labels, int(labels.max()) + 1)
+
+
+def _recombine(
+    X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt
+) -> tuple[Found, bool]:
+    """Put the best partition together from the runs' cells and polish it; also whether the solver ran out of time."""
     met = [labels for run in runs[1:] for labels in run.met]
-    together = recombined(X, [run.labels for run in runs], met, halt.seconds_left)
+    together, was_cut = recombined(X, [run.labels for run in runs], met, halt)
     if together is None:
-        return runs[0]
+        return runs[0], was_cut
     polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)
     polished = searched(pools, [together], polish, [chance], halt)[0]
-    return min([runs[0], polished], key=lambda found: found.sse)
+    return min([runs[0], polished], key=lambda found: found.sse), was_cut

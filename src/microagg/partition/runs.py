@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._scaling import exponent_near_one, times_power_of_two
+
 __all__ = ["Larger", "order_of", "run_labels", "run_sizes", "run_sse"]
 
 Larger = Literal["first", "middle", "last"]
@@ -38,13 +40,17 @@ def run_labels(order: IntArray, sizes: IntArray) -> IntArray:
 
 
 def run_sse(ordered: npt.NDArray[np.float64], sizes: IntArray) -> float:
-    """Sum of squared differences of ascending values to the mean of their run.
+    """Sum of squared differences of ascending values to the mean of their run; infinite if beyond the largest float.
 
     Examples
     --------
     >>> run_sse(np.array([1.0, 3.0, 7.0, 7.0]), np.array([2, 2]))
     2.0
     """
+    scale = exponent_near_one([ordered])
+    if scale:
+        scaled = run_sse(times_power_of_two(ordered, scale), sizes)
+        return float(times_power_of_two(np.array(scaled), -2 * scale))
     starts = np.cumsum(sizes) - sizes
     # Measured from the first value of the run, so that neither an offset nor far runs cost digits.
     values = ordered - np.repeat(ordered[starts], sizes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import INTERRUPT, Halt
 from microagg._progress import report
 from microagg._threads import cores
 from microagg.partition.efforts import Effort, annealing_steps
 
-__all__ = ["Found", "Halt", "Pools", "chance_states", "searched"]
+__all__ = ["Found", "Pools", "chance_states", "searched"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -30,27 +30,6 @@ _ENOUGH_GAIN = 1e-3  # a sweep that gains less, relative to the SSE, is the last
 _MET_FROM = 0.5  # share of the steps after which the partitions met are kept, where runs are recombined
 _COLD_FROM = 0.9  # share of the steps after which only gains are accepted
 _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
-
-
-class Halt:
-    """When to stop before the budget is spent: a time limit, or an interrupt."""
-
-    def __init__(self, time_limit: float | None = None) -> None:
-        self.deadline = None if time_limit is None else time.monotonic() + time_limit
-        self.interrupted = threading.Event()
-        self.reason = "budget"
-
-    def now(self) -> bool:
-        """Whether to stop; remembers why."""
-        if self.interrupted.is_set():
-            self.reason = "interrupt"
-        elif self.deadline is not None and time.monotonic() >= self.deadline:
-            self.reason = "time limit"
-        return self.reason != "budget"
-
-    @property
-    def seconds_left(self) -> float | None:
-        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
 
 
 def chance_states(random_state: int | None, count: int) -> list[IntArray]:
@@ -78,9 +57,9 @@ class Found:
 
 
 class Pools:
-    """Records with their near records, ready to be searched for cells of k to 2k - 1."""
+    """Records with their near records, ready to be searched for cells of k to 2k - 1; not if it was halted before."""
 
-    def __init__(self, X: FloatArray, k: int) -> None:
+    def __init__(self, X: FloatArray, k: int, halt: Halt) -> None:
         self.k = k
         self.X = np.ascontiguousarray(X - X.mean(axis=0))
         self.total = float((self.X**2).sum())
@@ -89,10 +68,11 @@ class Pools:
         self.fewest, self.most = (3, 5) if k < 50 else (2, min(4, self.swept_cells))
         self.searchable = len(X) >= 2 * k and 2 * (2 * k - 1) <= _LARGEST_POOL
         # Records that are near each other lie near each other in memory: many searches spend their time fetching.
-        self.order = split_order(self.X) if len(X) > _ALL_PAIRS_UP_TO else np.arange(len(X))
+        self.order = split_order(self.X, halt) if len(X) > _ALL_PAIRS_UP_TO else np.arange(len(X))
         self.X = np.ascontiguousarray(self.X[self.order])
         if self.searchable:
-            self.near = near_records(self.X, k)
+            self.near = near_records(self.X, k, halt)
+            self.searchable = not halt.now()
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
@@ -119,7 +99,7 @@ class Pools:
                 if halt.now():
                     break
                 some = seeds[first : first + portion]
-                gain += sweep(self.X, self.near, cells, pool, self.k, some, self.swept_cells, chance)
+                gain += sweep(self.X, self.near, cells, pool, self.k, some, self.swept_cells, chance, halt.flag)
             _, sse = self._distances(cells)
             found.offer(cells.label, sse)
             if gain <= _ENOUGH_GAIN * sse or halt.now():
@@ -137,11 +117,12 @@ class Pools:
             now = min(portion, steps - done)
             warmth = effort.hottest * max(0.0, 1.0 - done / steps / _COLD_FROM) ** 2
             weights = np.cumsum(distances)
-            anneal(self.X, self.near, cells, pool, self.k, now, self.fewest, self.most, warmth, weights, chance)
+            sizes = (now, self.fewest, self.most)
+            anneal(self.X, self.near, cells, pool, self.k, *sizes, warmth, weights, chance, halt.flag)
             done += now
             distances, sse = self._distances(cells)
             found.offer(cells.label, sse)
-            found.share = done / steps
+            found.share = done / steps if not halt.now() else found.share
             if effort.several and found.share > _MET_FROM:
                 found.met.append(cells.label.copy())
 
@@ -163,18 +144,21 @@ class Pools:
         return distances, float(sse)
 
 
-def split_order(X: FloatArray) -> IntArray:
+def split_order(X: FloatArray, halt: Halt) -> IntArray:
     """The records in the order of a median split."""
     from microagg.partition._kernels.chance import chance_from
     from microagg.partition._kernels.split import split_records
 
     order = np.arange(len(X))
-    split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0)
+    split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0, halt.flag)
     return order
 
 
-def near_records(X: FloatArray, k: int) -> npt.NDArray[np.int32]:
-    """Near records of each record, nearest first: exactly where records are few, nearly where they are many."""
+def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
+    """Near records of each record, nearest first: exactly where records are few, nearly where they are many.
+
+    Halted, some have none.
+    """
     from microagg.partition._kernels.chance import chance_from
     from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
     from microagg.partition._kernels.split import split_records
@@ -185,14 +169,17 @@ def near_records(X: FloatArray, k: int) -> npt.NDArray[np.int32]:
     nearest = np.full((n_records, wanted), NOBODY, dtype=np.int32)
     columns = np.ascontiguousarray(X.T)
     if few:
-        nearest_of_all(columns, nearest)
+        nearest_of_all(columns, nearest, halt.flag)
         return nearest
     near = np.full((n_records, wanted), np.inf)
     for turn in range(_SPLITS):
         # A fixed chance: the near records belong to the table, not to a run.
         order = np.arange(n_records)
-        starts = split_records(columns, order, 3 * wanted, chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0)
-        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearest, near)
+        chance, wobble = chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0
+        starts = split_records(columns, order, 3 * wanted, chance, wobble, halt.flag)
+        if halt.now():
+            break
+        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearest, near, halt.flag)
     return nearest
 
 
@@ -216,9 +203,10 @@ def searched(
         while pending:
             try:
                 _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                halt.now()
                 (tell or _tell)(float(np.mean([one.share for one in found])), _loss(pools, found))
             except KeyboardInterrupt:
-                halt.interrupted.set()
+                halt.stop(INTERRUPT)
     for future in futures:
         future.result()
     for one in found:

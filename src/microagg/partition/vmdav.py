@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import current_halt
 from microagg._progress import report
+from microagg._scaling import near_one
 from microagg._validation import Constraint, Integer, Real
 from microagg.partition._compiling import announce_compiling
-from microagg.partition._mdav_roads import near_one
 from microagg.partition.base import Partitioner, within_cell_sse
 
 __all__ = ["VMDAV"]
@@ -95,6 +96,8 @@ class VMDAV(Partitioner):
             return _vmdav(X, int(self.k), self.gamma_)
         least, best = np.inf, np.zeros(len(X), dtype=np.int64)
         for gamma in GAMMAS:
+            if current_halt().now():
+                break
             labels = _vmdav(X, int(self.k), gamma)
             sse = within_cell_sse(X, labels, int(labels.max()) + 1)
             if sse < least:
@@ -118,7 +121,8 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     state = np.array([n_records, 0, 0])
     form_cells = _by_tree if n_records >= _TREE_FROM else _by_scan
     form_cells(X, k, gamma, outside_in, labels, state)
-    join_nearest(X, labels, int(state[1]))
+    if not current_halt().now():  # interrupted, the labels are not looked at
+        join_nearest(X, labels, int(state[1]))
     return labels
 
 
@@ -130,8 +134,9 @@ def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
     points = np.array(X.T, order="C")
     record_at, place_of = np.arange(n_records), np.arange(n_records)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
-    while state[0] >= k:
-        form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, portion)
+    halt = current_halt()
+    while state[0] >= k and not halt.now():
+        form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, portion, halt.flag)
         report("forming cells", 1.0 - (state[0] / n_records) ** 2)
 
 
@@ -157,8 +162,23 @@ def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
     search = room_for_search(tree, dimension, k)
     nearest, growing = room_for_nearest(k - 1), room_for_growing(k)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
-    while state[0] >= k:
+    halt = current_halt()
+    while state[0] >= k and not halt.now():
         form_variable_cells_tree(
-            k, gamma, outside_in, row_of, rows, tree, space, walk, search, nearest, growing, labels, state, portion
+            k,
+            gamma,
+            outside_in,
+            row_of,
+            rows,
+            tree,
+            space,
+            walk,
+            search,
+            nearest,
+            growing,
+            labels,
+            state,
+            portion,
+            halt.flag,
         )
         report("forming cells", 1.0 - state[0] / n_records)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from microagg.errors import GuaranteeError, ParameterError, RecipeError
+from microagg._validation import as_float
+from microagg.errors import GuaranteeError, ParameterError, RecipeError, shown
 
 __all__ = ["LARGEST_EPSILON", "Budget", "Expense", "check_epsilon", "check_weights", "float_above", "float_below"]
 
@@ -31,6 +32,8 @@ class Expense:
         How far one replaced record can move what was noised, and the scale of the noise, in the unit of `on`.
     draws : int
         Independent draws of noise.
+    attributes : tuple of str
+        Those that the budget was for, so that it can be seen whether each was paid for.
     """
 
     mechanism: str
@@ -39,6 +42,7 @@ class Expense:
     sensitivity: float
     scale: float
     draws: int
+    attributes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,6 +64,8 @@ class Budget:
     ----------
     epsilon : float
         Above 0 and at most 1e6.
+    attributes : sequence of str
+        What it is to be spent on; a share by the name of one of them is for that one alone.
 
     Notes
     -----
@@ -83,8 +89,9 @@ class Budget:
     ([('age', 0.75)], 0.75)
     """
 
-    def __init__(self, epsilon: float | Fraction) -> None:
+    def __init__(self, epsilon: float | Fraction, attributes: Iterable[str] = ()) -> None:
         self._total = epsilon if isinstance(epsilon, Fraction) else Fraction(check_epsilon(epsilon))
+        self._attributes = tuple(attributes)
         self._own = Fraction(0)
         self._expenses: list[Expense | list[Budget]] = []
         self._groups: list[tuple[list[Budget], int]] = []
@@ -150,18 +157,28 @@ class Budget:
                 f"{float(self._total):.6g} is left. Nothing was written"
             )
         self._own += Fraction(amount)
-        self._expenses.append(Expense(mechanism, on, amount, float(sensitivity), float(scale), draws))
+        expense = Expense(mechanism, on, amount, float(sensitivity), float(scale), draws, self._attributes)
+        self._expenses.append(expense)
         return amount
 
-    def divide(self, among: Iterable[str] | Mapping[str, float]) -> dict[str, Budget]:
-        """Divide what is left into shares by name: evenly, or by weights that sum to 1."""
+    def divide(
+        self, among: Iterable[str] | Mapping[str, float], *, attributes: Mapping[str, Sequence[str]] | None = None
+    ) -> dict[str, Budget]:
+        """Divide what is left into shares by name: evenly, or by weights that sum to 1.
+
+        `attributes` says which of the budget's attributes a share is for. Without it that is the one of its name, and
+        for a share with another name all of them.
+        """
         if isinstance(among, Mapping):
             check_weights(among)
             weights = {name: Fraction(weight) for name, weight in among.items()}
         else:
             weights = dict.fromkeys(among, Fraction(1))
         whole, left = sum(weights.values()), self._something_left("divide")
-        shares = {name: Budget(left * weight / whole) for name, weight in weights.items()}
+        shares = {
+            name: Budget(left * weight / whole, self._of_share(name) if attributes is None else attributes[name])
+            for name, weight in weights.items()
+        }
         self._give(list(shares.values()), 0)
         return shares
 
@@ -170,9 +187,12 @@ class Budget:
         if touches not in (1, 2):
             raise ParameterError("touches must be 1 (groups do not depend on the records) or 2 (they do)")
         left = self._something_left("divide")
-        parts = {name: Budget(left / touches) for name in groups}
+        parts = {name: Budget(left / touches, self._attributes) for name in groups}
         self._give(list(parts.values()), touches)
         return parts
+
+    def _of_share(self, name: str) -> tuple[str, ...]:
+        return (name,) if name in self._attributes else self._attributes
 
     def _give(self, parts: list[Budget], touches: int) -> None:
         if not parts:
@@ -206,9 +226,9 @@ def check_epsilon(epsilon: Any) -> float:
     microagg.errors.ParameterError: epsilon must be a finite number above 0 and at most 1e+06. Got 0 instead.
     """
     is_number = isinstance(epsilon, numbers.Real) and not isinstance(epsilon, bool)
-    if not is_number or not 0 < float(epsilon) <= LARGEST_EPSILON:
+    if not is_number or not 0 < as_float(epsilon) <= LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be a finite number above 0 and at most {LARGEST_EPSILON:g}. Got {epsilon!r} instead."
+            f"epsilon must be a finite number above 0 and at most {LARGEST_EPSILON:g}. Got {shown(epsilon)} instead."
         )
     return float(epsilon)
 

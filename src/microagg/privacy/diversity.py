@@ -12,11 +12,13 @@ import numpy.typing as npt
 __all__ = [
     "STEP",
     "Diversity",
+    "agreeing_records",
     "coarse_codes",
     "distinct_per_cell",
     "entropy_per_cell",
     "label_diversity",
     "recursive_per_cell",
+    "single_values",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -90,6 +92,29 @@ def distinct_per_cell(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArr
     largest = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(largest, cell, counts)
     return distinct, largest
+
+
+def agreeing_records(codes: npt.NDArray[Any], labels: IntArray) -> int:
+    """How many records are in cells whose records all have one code.
+
+    Examples
+    --------
+    >>> agreeing_records(np.array([1, 1, 2, 3, 3]), np.array([0, 0, 0, 1, 1]))
+    2
+    """
+    return int(np.bincount(labels)[distinct_per_cell(codes, labels)[0] == 1].sum())
+
+
+def single_values(codes: IntArray) -> int:
+    """How many values occur once; a missing one (-1) is none.
+
+    Examples
+    --------
+    >>> single_values(np.array([4, 4, 7, 9, -1]))
+    2
+    """
+    _, counts = np.unique(codes[codes >= 0], return_counts=True)
+    return int((counts == 1).sum())
 
 
 def label_diversity(
@@ -166,6 +191,14 @@ def recursive_per_cell(codes: npt.NDArray[Any], labels: IntArray, rarest: int = 
 
 def _counts_in_cells(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArray, IntArray]:
     """The cell and the count of each value in each cell, in the order of the cells."""
-    _, dense = np.unique(codes, return_inverse=True)
-    pairs, counts = np.unique(labels * (int(dense.max()) + 1) + dense, return_counts=True)
-    return pairs // (int(dense.max()) + 1), counts
+    dense = codes
+    if not np.issubdtype(codes.dtype, np.integer) or codes.min() < 0 or codes.max() > len(codes):
+        _, dense = np.unique(codes, return_inverse=True)
+    n_codes = int(dense.max()) + 1
+    pairs = labels * n_codes + dense
+    if (int(labels.max()) + 1) * n_codes <= 4 * len(labels):  # counting is quicker than sorting
+        counts = np.bincount(pairs).astype(np.int64)
+        found = np.flatnonzero(counts)
+        return found // n_codes, counts[found]
+    found, counts = np.unique(pairs, return_counts=True)
+    return found // n_codes, counts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from microagg.tables.phrases import names_phrase
 
 __all__ = [
     "DRAWN",
@@ -65,6 +67,13 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain lists and dicts, for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that :meth:`as_dict` told."""
+        lists = ("attributes", "assumptions", "not_promised")
+        fields: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in content.items()}
+        return cls(**fields)
 
     @property
     def counted(self) -> bool:
@@ -127,7 +136,7 @@ def k_anonymity(
         not_promised=(
             "confidential values: if all records of a cell share one, it is known of all of them",
             *(
-                (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
+                (f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help",)
                 if guided_by
                 else ()
             ),
@@ -171,13 +180,14 @@ def drawn_from_cells(
     file.
     """
     dealt = (
-        f"chance with the odds of models of {', '.join(paired_with)}, every leaf of which holds at least {k} records"
+        f"chance with the odds of models of {names_phrase(paired_with)}, every leaf of which holds at least {k} records"
         if paired_with
         else "chance"
     )
     spikes = (
-        f"; of {', '.join(spiked)}, counts say how many records of the cell have the value that many share, and other "
-        f"values were drawn from mean and variance of at least {k} records that have another, of the cell or of several"
+        f"; of {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
+        f"other values were drawn from mean and variance of at least {k} records that have another, of the cell or of "
+        "several"
         if spiked
         else ""
     )
@@ -204,14 +214,14 @@ def drawn_from_cells(
             "confidential values: each stands beside a draw from its own record's cell",
             *(
                 (
-                    f"that {', '.join(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt "
-                    "so that they can",
+                    f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were "
+                    "dealt so that they can",
                 )
                 if paired_with
                 else ()
             ),
             *(
-                (f"diversity of {', '.join(guided_by)} within cells, which were formed with their help",)
+                (f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help",)
                 if guided_by
                 else ()
             ),
@@ -303,17 +313,16 @@ def differential_privacy(
         attributes=tuple(attributes),
         assumptions=(
             "each person or firm has one record in the table",
-            "the number of records is public, and so are columns, their types and labels, and declared bounds and "
-            "categories: none of these was read off the records",
+            "the number of records is public, and so are columns, their labels, and declared bounds, categories and "
+            "resolutions, from which types follow: none of these was read off the records",
             "no record could be outside the public domain: a table with missing values, undeclared categories, or "
             "values outside the bounds that the recipe does not clamp is refused, and the refusal is not published",
-            "the salt of the input's fingerprint stays with the data holder, in the receipt; without it SHA-256 hides "
-            "the input",
+            "the receipt, which holds the input's fingerprint, stays with the data holder",
             "noise came from OpenDP's exact samplers, fed by the system's secure source",
             "other releases of the same records count: their epsilons add up",
             *(
                 (
-                    f"the bounds of {', '.join(bounds_from_data)} were read from the data (1.5 x the largest value, "
+                    f"the bounds of {names_phrase(bounds_from_data)} were read from the data (1.5 x the largest value, "
                     "and where there are negative ones the smallest): the promise is conditional on them, and does not "
                     "cover what they tell about these values",
                 )
@@ -339,7 +348,7 @@ def differential_privacy(
             ),
             *not_promised,
             *(
-                (f"anything about {', '.join(unprotected)}, published as they are beside the protected attributes",)
+                (f"anything about {names_phrase(unprotected)}, published as they are beside the protected attributes",)
                 if unprotected
                 else ()
             ),

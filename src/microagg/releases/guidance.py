@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._scaling import near_one
 from microagg.errors import TableError
 from microagg.partition.base import within_cell_sse
 from microagg.privacy.diversity import Diversity, coarse_codes, label_diversity
@@ -22,7 +23,7 @@ from microagg.space.discriminant import Discriminant
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
 from microagg.space.standardize import standardize
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["Guidance", "guided", "told", "told_of_pairing"]
 
@@ -95,7 +96,7 @@ def guided(
     if space.prediction is not None:
         _refuse_constant(guides)
         weight = space.prediction.weight
-        predictions = [predict(matrix, guide.values, classes=guide.kind is Kind.NOMINAL) for guide in guides]
+        predictions = [predict(matrix, near_one(guide.values), classes=guide.kind is Kind.NOMINAL) for guide in guides]
         return Guidance(
             prediction_space(matrix, predictions, weight, m_x=len(attributes)),
             {"form": "prediction", "weight": weight, "folds": FOLDS, "model": "gradient boosting"},
@@ -112,6 +113,7 @@ def _discriminant(
     assert recipe.space.discriminant is not None
     alpha = recipe.space.discriminant.alpha
     classes = target.kind is Kind.NOMINAL
+    values = near_one(target.values)  # what is found depends on no unit of the target
     facts: dict[str, Any] = {"form": "discriminant"}
     how = ""
     if isinstance(alpha, str):
@@ -121,11 +123,11 @@ def _discriminant(
                 f'space.discriminant.alpha = "auto" with k = {recipe.k} needs at least {needed} records to try on; the '
                 f"table has {len(matrix)}. Set a number: alpha = 2"
             )
-        chosen = choose_alpha(matrix, target.values, form_cells, classes=classes)
+        chosen = choose_alpha(matrix, values, form_cells, classes=classes)
         alpha = chosen.alpha
         facts |= {"tried": list(ALPHAS), "scores": list(chosen.scores)}
         how = f", chosen by cross-validation among {', '.join(f'{value:g}' for value in ALPHAS)}"
-    fitted = Discriminant.fit(matrix, target.values, alpha, classes=classes)
+    fitted = Discriminant.fit(matrix, values, alpha, classes=classes)
     n_directions = fitted.directions.shape[1]
     facts |= {"alpha": alpha, "n_directions": n_directions, "regularized": fitted.regularized}
     ridge = "; the covariance within classes is singular and was given a small ridge" if fitted.regularized else ""
@@ -196,7 +198,7 @@ def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequenc
 
 def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
     """Which cells are spoken of, where there are several partitions."""
-    return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {', '.join(attributes)})"
+    return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {names_phrase(attributes)})"
 
 
 def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:

@@ -2,51 +2,168 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from microagg.errors import TableError
 from microagg.releases.catalogue import method_named
-from microagg.releases.public_types import TYPED_BY_SCHEMA, with_public_types
+from microagg.releases.output_choice import Formulas
+from microagg.releases.places import MANIFEST
+from microagg.releases.private import own_columns_of
+from microagg.releases.public_values import holds_times
 from microagg.schema.attribute import Attribute, Kind, Role
-from microagg.tables.read import format_of, read_table
+from microagg.schema.notices import how_to_read
+from microagg.tables._columns import with_columns
+from microagg.tables.dialect import Dialect
+from microagg.tables.formulas import unescaped
+from microagg.tables.frames import Column
+from microagg.tables.read import DELIMITERS, format_of, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from microagg.releases.recipe import Recipe
 
-__all__ = ["TEXT_FORMATS", "read_input"]
+__all__ = ["TEXT_FORMATS", "read_input", "read_released"]
 
-TEXT_FORMATS = ("csv", "csv.gz", "tsv")
+TEXT_FORMATS = ("csv", "csv.gz", "tsv", "txt")
+_PLAIN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\d{4}-\d\d-\d\d([T ][\d:.]+)?$|^\d\d:\d\d(:\d\d)?$"
 
 
 def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table:
     """Read a file as its recipe needs it.
 
-    Codes and names stay text, so that leading zeros survive. With `as_text` (the output is a text file too) columns
-    that are published as they are stay text wherever a typed value would be written differently: 0.50, TRUE, 08001.
-    For a differentially private method the recipe decides the types of protected columns, not the values found.
+    The recipe's ``[input]`` says how the file writes its table. Codes and names stay text, so that leading zeros
+    survive; numbers of a declared numeric column that the file writes as text are read, and refused with the line to
+    add if they cannot be. With `as_text` (the output is a text file too) columns that are published as they are stay
+    text wherever a typed value would be written differently: 0.50, TRUE, 08001. Numbers and dates that are not written
+    plainly are published plainly. What types the reader guessed does not matter to a differentially private method: it
+    publishes others.
     """
+    table = _read(path, recipe, recipe.input.dialect, as_text=as_text)
+    recipe.schema.check_header(table.column_names)
+    return table
+
+
+def read_released(path: Path, recipe: Recipe) -> pa.Table:
+    """Read a table that was released from a file that the recipe describes.
+
+    Tables that microagg wrote are plain, whatever the input was. Those of other tools may be written as the input is:
+    a file that does not have the recipe's columns if it is read plainly is read as the recipe says.
+    """
+    table = _read_released(path, recipe)
+    if recipe.output.formulas is Formulas.ESCAPE and format_of(path) in TEXT_FORMATS:
+        table = unescaped(table)
+    if own_columns_of(recipe) is None:
+        recipe.schema.check_header(table.column_names)
+    return table
+
+
+def _read_released(path: Path, recipe: Recipe) -> pa.Table:
+    standard = Dialect(separator=DELIMITERS.get(format_of(path)))
+    if (path.parent / MANIFEST).is_file() and path.name.startswith("table."):
+        return _read_own(path, recipe, standard)
+    foreign = replace(standard, missing_values=recipe.input.missing_values, missing=recipe.input.missing)
+    plain = own = None
+    refused: list[TableError] = []
+    try:
+        plain = _read(path, recipe, replace(foreign, separator=None), may_stay_text=True)
+    except TableError as error:
+        refused.append(error)
+    if plain is not None and _fits(plain, recipe):
+        return plain
+    if recipe.input.dialect != foreign:
+        try:
+            own = _read(path, recipe, recipe.input.dialect, may_stay_text=True)
+        except TableError as error:
+            refused.append(error)
+    if own is not None and (
+        plain is None or _fits(own, recipe) or _n_declared(own, recipe) > _n_declared(plain, recipe)
+    ):
+        return own
+    if plain is None:
+        raise refused[-1] from None
+    return plain
+
+
+def _read_own(path: Path, recipe: Recipe, standard: Dialect) -> pa.Table:
+    """A table as microagg wrote it: an empty field is missing, in a table of one column NA is."""
+    missing = ("",) if len(read_table(path, dialect=standard).column_names) > 1 else ("NA",)
+    return _read(path, recipe, replace(standard, missing_values=missing))
+
+
+def _n_declared(table: pa.Table, recipe: Recipe) -> int:
+    return sum(name in recipe.attributes for name in table.column_names)
+
+
+def _fits(table: pa.Table, recipe: Recipe) -> bool:
+    """True if every quasi-identifier is there, and numeric ones are not text."""
+    return all(
+        name in table.column_names and not (_is_numeric(recipe.attributes[name]) and _is_text(table[name].type))
+        for name in recipe.schema.quasi_identifiers
+    )
+
+
+def _is_numeric(attribute: Attribute) -> bool:
+    return attribute.role is not Role.IDENTIFIER and attribute.kind is Kind.NUMERIC
+
+
+def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _read(
+    path: Path, recipe: Recipe, dialect: Dialect, *, as_text: bool = False, may_stay_text: bool = False
+) -> pa.Table:
     def is_text(attribute: Attribute) -> bool:
         named = attribute.role is Role.IDENTIFIER or attribute.kind is Kind.NOMINAL
         return named or any(isinstance(category, str) for category in attribute.categories or ())
 
-    missing = recipe.input.missing_values
     text = [name for name, attribute in recipe.attributes.items() if is_text(attribute)]
-    table = read_table(path, text_columns=text, missing=missing)
-    if method_named(recipe.method).is_private and format_of(path) not in TYPED_BY_SCHEMA:
-        table = with_public_types(table, recipe)
+    numbers = [name for name, attribute in recipe.attributes.items() if _is_numeric(attribute)]
+    table = read_table(path, text_columns=text, number_columns=numbers, dialect=dialect)
+    if not may_stay_text:
+        _refuse_numbers_as_text(table, recipe, dialect)
     if not as_text or format_of(path) not in TEXT_FORMATS:
         return table
-    untouched = [
-        name
-        for name in table.column_names
-        if name in recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL) and name != recipe.sampling_weight
-    ]
-    verbatim = read_table(path, text_columns=[*text, *untouched], missing=missing)
-    changed = [name for name in untouched if not table[name].cast(pa.string()).equals(verbatim[name])]
-    for name in changed:
-        table = table.set_column(table.column_names.index(name), name, verbatim[name])
-    return table
+    as_they_are = set(recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)) - {recipe.sampling_weight}
+    untouched = [name for name in table.column_names if name in as_they_are]
+    verbatim = read_table(path, text_columns=[*text, *untouched], dialect=dialect)
+    changed = {name for name in untouched if _reads_otherwise(table[name], verbatim[name])}
+    names = table.column_names
+    return with_columns(table, {i: verbatim[name] for i, name in enumerate(names) if name in changed})
+
+
+def _reads_otherwise(typed: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
+    """Whether a column that is published as it is should stay the text it was, which its type would not write so."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if typed.cast(pa.string()).equals(written):
+        return False
+    plainly = pa.types.is_boolean(typed.type) or pc.all(pc.match_substring_regex(written, _PLAIN)).as_py() is not False
+    return _is_text(typed.type) or plainly
+
+
+def _refuse_numbers_as_text(table: pa.Table, recipe: Recipe, dialect: Dialect) -> None:
+    """A protected numeric column that is still text was not understood; what it looks like tells the line to add."""
+    there, private = set(table.column_names), method_named(recipe.method).is_private
+    for name in recipe.schema.quasi_identifiers:
+        attribute = recipe.attributes[name]
+        if name not in there or not (_is_numeric(attribute) and _is_text(table[name].type)):
+            continue
+        if not (private and _is_of_time(name, table[name], attribute)):
+            advice = how_to_read(name, table[name], dialect)
+            if advice:
+                raise TableError(f"column {name!r} is declared numeric but holds text: {advice}")
+
+
+def _is_of_time(name: str, values: pa.ChunkedArray, attribute: Attribute) -> bool:
+    """Whether a column of text holds moments or times of day, which a private method reads itself, one by one."""
+    if attribute.bounds is not None and isinstance(attribute.bounds[0], dt.date):
+        return True
+    return holds_times(Column(name, values.combine_chunks()), "")

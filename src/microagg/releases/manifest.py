@@ -1,4 +1,4 @@
-"""The manifest: which recipe, which versions, which files; and the receipt that ties it to the input."""
+"""The manifest: which recipe, which versions, which files; and the fingerprint that ties it to the input."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["InputDigest", "Manifest", "sha256_of_file"]
 
-FORMAT = 1
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "opendp")
+FORMAT = 2
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "opendp")
 
 
 @dataclass(frozen=True)
 class InputDigest:
-    """A fingerprint of the input that the manifest can publish.
+    """Fingerprints of the input.
 
     A plain hash of a table would let anyone who knows all records but one try values for the last one until the
     hash agrees. So the manifest holds the hash of a random salt followed by the input; the salt and the plain
-    hash stay with the data holder, in the receipt.
+    hash stay with the data holder, in the receipt. Of a differentially private release the salted hash stays there,
+    too: nothing that is published beside the noise depends on a record.
     """
 
     salt: str
@@ -85,6 +86,10 @@ class Manifest:
 
     Attributes
     ----------
+    id : str
+        Random: tells this release from others, and nothing else.
+    seeded : bool
+        Whether chance was replaced by a fixed seed.
     recipe : dict
     stages : tuple of dict
         The stages really run, in order.
@@ -96,12 +101,16 @@ class Manifest:
     stages: tuple[Mapping[str, Any], ...]
     input: Mapping[str, Any]
     output: Mapping[str, Any] = field(default_factory=dict)
+    seeded: bool = False
+    id: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
+            "id": self.id,
             "microagg": __version__,
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+            "seeded": self.seeded,
             "recipe": dict(self.recipe),
             "stages": [dict(stage) for stage in self.stages],
             "input": dict(self.input),

@@ -9,6 +9,7 @@ from microagg.errors import ParameterError, did_you_mean
 from microagg.releases.catalogue import Method, method_named
 from microagg.releases.private_rules import check_private
 from microagg.space.blocks import BlockForm, choose_blocks
+from microagg.tables.phrases import names_phrase
 
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
@@ -53,7 +54,7 @@ def _check_options(recipe: Recipe, method: Method) -> None:
 def _check_kinds(recipe: Recipe, method: Method) -> None:
     unfit = [name for name in recipe.schema.quasi_identifiers if recipe.attributes[name].kind not in method.kinds]
     if unfit:
-        names = ", ".join(repr(name) for name in unfit)
+        names = names_phrase([repr(name) for name in unfit])
         kinds = " and ".join(str(kind) for kind in method.kinds)
         raise ValueError(f"method: {method.name} takes {kinds} attributes only; not {names}. 'mdav' takes all kinds")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,35 +14,37 @@ import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._random import uniforms_from
+from microagg._scaling import exponent_near_one, near_one, times_power_of_two
 from microagg.aggregate.centroid import Cells
-from microagg.aggregate.moments import Content
-from microagg.errors import GuaranteeError, InputError, ParameterError
+from microagg.errors import GuaranteeError, InputError, ParameterError, TableError
 from microagg.partition.base import cells_in_order, within_cell_sse
-from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.privacy.mechanism import noise_from
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure import exposure_of
 from microagg.releases.guidance import guided, told, told_of_pairing
-from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
 from microagg.releases.private import protect, told_budget
+from microagg.releases.promises import SEEDED_NOISE, aggregated, guarantees_of
 from microagg.releases.protected import Block, Protected
+from microagg.releases.public_types import with_public_columns
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
+from microagg.releases.searching import Searches, require_uninterrupted
 from microagg.releases.statement import Statement
-from microagg.releases.verify import recount, require_k, require_public
-from microagg.schema.attribute import Representative
+from microagg.releases.verify import recount, require_k, require_public, values_out_of_type
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
+from microagg.tables._index import index_with_data
 from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.joined import refuse_joined_rows
+from microagg.tables.missing_codes import frame_without_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["release"]
-
-SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -66,7 +69,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     Returns
     -------
     Release
-        ``release.table`` is of the same library as `table`, with its dtypes and column order.
+        ``release.table`` is of the same library as `table`, with its dtypes and column order; protected columns of a
+        differentially private release have the types that the recipe decides, as dtypes may follow from values.
 
     Raises
     ------
@@ -86,14 +90,19 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
-    frame = Frame.wrap(table)
+    frame = Frame.wrap(table, recipe.schema.check_columns)
     recipe.schema.check_columns(frame.names)
+    for finding in values_out_of_type(frame.table.select(recipe.schema.published)):
+        raise TableError(f"{finding.detail}: no file can show them. Mend them before, or drop the column")
     method = method_named(recipe.method)
+    dropped = _say_index_is_dropped(table, private=method.is_private)
     if method.labels != "values" and frame.n_records < recipe.k:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError("seed must be a whole number of at least 0, or left out")
+    refuse_joined_rows(frame.table, recipe.input.separator)
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
+    frame = frame_without_codes(frame, recipe.input.missing)
 
     prepared = as_they_are(frame) if method.is_private else prepare(frame, recipe)
     if method.is_private:
@@ -106,8 +115,12 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     if protected.table is not None:
         released = Frame.of(protected.table, frame.library)
     else:
-        released = prepared.frame.with_arrays(protected.arrays)
-        released = released.select([name for name in frame.names if name in recipe.schema.published])
+        if method.is_private:
+            released = with_public_columns(prepared.frame, protected.arrays, recipe)
+        else:
+            released = prepared.frame.with_arrays(protected.arrays)
+        published = set(recipe.schema.published)
+        released = released.select([name for name in frame.names if name in published])
         if recipe.output.order is RowOrder.SHUFFLED and origins is not None:
             order = _shuffled(released.n_records, seed)
             released, origins = released.take(order), origins[order]
@@ -115,19 +128,22 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
 
     if method.is_private:
         require_public(method.private.findings(released.table, recipe), "the table as it would be written")
-    guarantees = (method.private.guarantee(recipe),) if method.is_private else _guarantees(protected.blocks, recipe)
+    guarantees = guarantees_of(recipe, [(block.attributes, block.spiked) for block in protected.blocks])
     counted = [guarantee for guarantee in guarantees if guarantee.counted]
     recounts = tuple(recount(released.table, guarantee.attributes, recipe.k) for guarantee in counted)
     for count in recounts:
         require_k(count, "the table as it would be written")
+    blocks_counted = [guarantee.attributes for guarantee in counted]
+    exposure = exposure_of(released, recipe, blocks_counted, frame) if counted else None
     seeded_noise = (SEEDED_NOISE,) if method.is_private and seed is not None else ()
     statement = Statement(
         guarantees=guarantees,
         recounts=recounts,
         n_records=released.n_records,
-        remarks=tuple(dict.fromkeys([*prepared.remarks, *protected.remarks, *seeded_noise])),
+        remarks=tuple(dict.fromkeys([*dropped, *prepared.remarks, *protected.remarks, *seeded_noise])),
         seeded=seed is not None,
         budget=None if protected.budget is None else told_budget(protected.budget, recipe),
+        exposure=None if exposure is None else tuple(exposure.public()),
     )
     manifest = Manifest(
         recipe=recipe.as_dict(),
@@ -135,8 +151,9 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         input={
             "n_records": frame.n_records,
             "n_columns": len(frame.names),
-            "sha256_salted": digest.salted_sha256,
+            **({} if method.is_private else {"sha256_salted": digest.salted_sha256}),
         },
+        seeded=seed is not None,
     )
     return Release(
         frame=released,
@@ -148,14 +165,29 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         information_loss=protected.information_loss,
         original=frame,
         origins=origins,
+        exposure=exposure,
     )
+
+
+def _say_index_is_dropped(table: Any, *, private: bool) -> tuple[str, ...]:
+    """A remark if a pandas index looks like data; aloud if it has several levels, which are columns to many."""
+    index = index_with_data(table)
+    if index is None or (private and not index.is_named):  # what an index looks like follows from its values
+        return ()
+    remark = (
+        f"the index of the dataframe ({index.said}) is no column and was dropped; "
+        "table.reset_index() makes it columns, to be declared in the recipe"
+    )
+    if index.n_levels > 1:
+        warnings.warn(remark, UserWarning, stacklevel=3)
+    return (remark,)
 
 
 def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protected:
     """Cells of records, block by block."""
     uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
-    spaces = {name: mixed_space([prepared.measured[name]], recipe.space.standardize).matrix for name in names}
+    spaces = _spaces_near_one(prepared, recipe)
     if method_named(recipe.method).labels == "attributes":
         chosen = contiguous_blocks(names, 1)
     else:
@@ -177,7 +209,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
         guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
-        labels, certified = _partition(guidance.matrix, groups.labels, recipe, seed)
+        labels, certified, searches = _partition(guidance.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -190,10 +222,10 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
             )
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
-        blocks.append(Block(tuple(attributes), labels, spiked))
+        blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
         guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
         pairing_told = told_of_pairing(attributes, labels, paired, recipe)
-        remarks += [*said, *certified, *guidance_told.remarks, *pairing_told.remarks]
+        remarks += [*said, *certified, *searches.remarks(attributes), *guidance_told.remarks, *pairing_told.remarks]
         guided_by += [guidance_told.facts] if guidance_told.facts else []
         paired_by += [pairing_told.facts] if pairing_told.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
@@ -203,8 +235,29 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
-def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None) -> tuple[IntArray, list[str]]:
-    """Form cells within each group; also what was proved about their loss."""
+def _spaces_near_one(prepared: Prepared, recipe: Recipe) -> dict[str, FloatArray]:
+    """The coordinates of each quasi-identifier; all times one power of two where squares would overflow or vanish.
+
+    Cells, medoids, associations and shares of the loss are the same on any scale. Distortions are not.
+    """
+    columns = prepared.measured.items()
+    spaces = {name: mixed_space([column], recipe.space.standardize).matrix for name, column in columns}
+    if method_named(recipe.method).partitioner_class.fixed_order:  # which minds the scale without looking at the data
+        return spaces
+    scale = exponent_near_one(spaces.values())
+    guides = [mixed_space(list(prepared.guides.values()), recipe.space.standardize).matrix] if recipe.guides else []
+    if guides and (scale or exponent_near_one(guides)):
+        raise TableError(
+            "quasi-identifiers or the attributes that guide the cells are too large or too small for squared distances "
+            'between them. Bring all to one scale: [space] standardize = "zscore"'
+        )
+    return {name: times_power_of_two(points, scale) for name, points in spaces.items()} if scale else spaces
+
+
+def _partition(
+    matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None
+) -> tuple[IntArray, list[str], Searches]:
+    """Form cells within each group; also what was proved about their loss, and how they were searched for."""
     method = method_named(recipe.method)
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
@@ -212,6 +265,7 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
     labels = np.empty(len(matrix), dtype=np.int64)
     n_cells = 0
     certified: list[str] = []
+    all_fitted: list[Any] = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         points = matrix[members]
@@ -221,13 +275,15 @@ def _partition(matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int |
         if not telling.shape[1]:
             telling = np.zeros((len(members), 1))
         fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
+        require_uninterrupted(fitted)
+        all_fitted.append(fitted)
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
         labels[members] = within + n_cells
         n_cells += int(within.max()) + 1
         if getattr(fitted, "certificate_", None) is not None:
             certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
-    return cells_in_order(labels), certified
+    return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
 
 
 def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray:
@@ -244,9 +300,10 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
     for j, column in enumerate(columns):
         published = rounded(column, fitted.published_[:, j] - column.column.origin)
         arrays[column.name] = column.published(published)
-        variance = float(column.values.var())
+        before, after = near_one(np.stack([column.values, published]))  # so that squares neither overflow nor vanish
+        variance = float(before.var())
         if variance > 0:
-            lost += float(((published - column.values) ** 2).mean()) / variance
+            lost += float(((after - before) ** 2).mean()) / variance
             varying += 1
     remarks = (
         f"values of {len(columns)} attributes were mixed into {fitted.n_cells_} partitions of {recipe.k} values; the "
@@ -266,34 +323,6 @@ def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
         )
 
 
-def _guarantees(blocks: Sequence[Block], recipe: Recipe) -> tuple[Guarantee, ...]:
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return tuple(
-            drawn_from_cells(
-                recipe.k,
-                block.attributes,
-                order_kept=recipe.output.order is RowOrder.KEPT,
-                one_of_several=len(blocks) > 1,
-                guided_by=shaping_attributes(recipe),
-                paired_with=recipe.aggregate.paired_with,
-                statistics=_drawn_from(recipe),
-                spiked=block.spiked,
-            )
-            for block in blocks
-        )
-    return tuple(
-        k_anonymity(
-            recipe.k,
-            block.attributes,
-            order_kept=recipe.output.order is RowOrder.KEPT,
-            one_of_several=len(blocks) > 1,
-            medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in block.attributes),
-            guided_by=shaping_attributes(recipe),
-        )
-        for block in blocks
-    )
-
-
 def _in_input_order(block: Block, rows: IntArray, n_records: int) -> Block:
     labels = np.full(n_records, -1, dtype=np.int64)
     labels[rows] = block.labels
@@ -306,20 +335,6 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
         return np.random.default_rng(seed).permutation(n_records)
     keys = np.frombuffer(secrets.token_bytes(8 * n_records), dtype=np.uint64)
     return np.argsort(keys, kind="stable")
-
-
-def _drawn_from(recipe: Recipe) -> str:
-    """What sampled numbers are drawn from, in words."""
-    alone = recipe.aggregate.content is Content.VARIANCES
-    second = "variances" if alone else "covariance"
-    return f"mean and {second}" if recipe.aggregate.moments == 1 else f"mean, {second} and marginal coskewness"
-
-
-def _aggregated(recipe: Recipe) -> dict[str, Any]:
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
-    names = recipe.schema.quasi_identifiers
-    return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 
 
 def _stages_of_cells(
@@ -337,7 +352,7 @@ def _stages_of_cells(
             **({"guided": list(guided_by)} if guided_by else {}),
         },
         "partition": {"blocks": [block.facts() for block in blocks]},
-        "aggregate": _aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
+        "aggregate": aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     }
 
 

@@ -11,16 +11,20 @@ import numpy.typing as npt
 
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
+from microagg.releases.catalogue import method_named
 from microagg.releases.groups import Grouping, combine, group_records
 from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import Measured, measure
-from microagg.tables.frames import Column, Frame, columns_phrase
+from microagg.tables.frames import Column, Frame
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["Prepared", "as_they_are", "groups_of_block", "prepare"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+_SMALLEST_SHARE = 1e-15  # of the largest sampling weight
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,10 @@ class Prepared:
 
 def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     """Measure the quasi-identifiers and carry out the missing-value policy."""
-    names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
-    measured = [measure(frame.column(name), recipe.attributes[name]) for name in names]
+    protected = set(recipe.schema.quasi_identifiers)
+    names = [name for name in frame.names if name in protected]
+    data_free = method_named(recipe.method).data_free_space
+    measured = [measure(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
     guides, paired = (
         [_measure_guide(frame.column(name), recipe.attributes[name]) for name in names_of]
         for names_of in (recipe.guides, recipe.aggregate.paired_with)
@@ -118,7 +124,7 @@ def as_they_are(frame: Frame) -> Prepared:
 
 def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
     if incomplete:
-        counts = ", ".join(f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete)
+        counts = names_phrase([f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete])
         raise TableError(
             f"{what} have missing values: {counts}. Say what to do with them: "
             '[missing] policy = "own_cell", "impute" or "suppress"'
@@ -139,13 +145,18 @@ def _measure_guide(column: Column, attribute: Attribute) -> Measured:
 def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
     if recipe.sampling_weight is None:
         return None
-    weights = frame.column(recipe.sampling_weight).numbers()
+    weights = frame.column(recipe.sampling_weight).absolute()
     unusable = int((~np.isfinite(weights) | (weights <= 0)).sum())
     if unusable:
         raise TableError(
             f"sampling weights {recipe.sampling_weight!r}: {unusable} of {len(weights)} are missing or not above 0"
         )
     largest: float = weights.max()
+    if weights.min() < _SMALLEST_SHARE * largest:
+        raise TableError(
+            f"sampling weights {recipe.sampling_weight!r} differ by more than a factor of {1 / _SMALLEST_SHARE:.0e}: "
+            "the smallest would count as nothing"
+        )
     return weights / largest  # only their ratios count, and sums of these cannot overflow
 
 

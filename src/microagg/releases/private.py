@@ -11,6 +11,7 @@ from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import Guarantee, differential_privacy
 from microagg.privacy.mechanism import Noise
 from microagg.releases.catalogue import method_named
+from microagg.releases.ledger import CountedNoise, require_spent
 from microagg.releases.privacy_choice import BoundsSource
 from microagg.releases.protected import Protected
 from microagg.releases.public_scale import PublicColumn, put_on_public_scale
@@ -18,6 +19,7 @@ from microagg.releases.recipe import Recipe, RowOrder
 from microagg.releases.verify import Finding
 from microagg.schema.attribute import Kind, Role
 from microagg.tables.frames import Frame
+from microagg.tables.labels import labels_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +52,8 @@ class PrivateMethod(Protocol):
     uses_space : bool
         Whether ``[space]`` and the weights of attributes mean anything to it.
 
-    A class may also have `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
+    A class may also have `rows` (of forms that are not linked: "means" where values in a row belong together, else they
+    are "ranks"), `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
     with the line that mends the recipe), and `own_columns(recipe)` (the columns of a table that is not of records, or
     None).
     """
@@ -80,18 +83,28 @@ class PrivateMethod(Protocol):
 def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
     """Measure the protected attributes on public scales and let the recipe's method spend its budget on them."""
     assert recipe.privacy is not None
-    names = [name for name in frame.names if name in recipe.schema.quasi_identifiers]
+    asked_for = set(recipe.schema.quasi_identifiers)
+    names = [name for name in frame.names if name in asked_for]
     from_data = bounds_read_from_data(recipe)
     columns = [
         put_on_public_scale(
-            frame.column(name), recipe.attributes[name], clamp=recipe.privacy.clamp, bounds_from_data=name in from_data
+            frame.column(name),
+            recipe.attributes[name],
+            stored_format=labels_of(frame.table.schema.field(name)).format,
+            clamp=recipe.privacy.clamp,
+            bounds_from_data=name in from_data,
         )
         for name in names
     ]
-    budget = Budget(recipe.privacy.epsilon)
-    protected: Protected = method_named(recipe.method).private.protect(columns, recipe, noise, budget)
-    if protected.budget is not budget or budget.spent > budget.epsilon:
+    budget, counted = Budget(recipe.privacy.epsilon, names), CountedNoise(noise)
+    protected: Protected = method_named(recipe.method).private.protect(columns, recipe, counted, budget)
+    if protected.budget is not budget:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
+    require_spent(recipe, budget.as_dict(), drawn=counted.drawn)
+    if protected.table is None and set(protected.arrays) != set(names):
+        raise GuaranteeError(
+            f"{recipe.method} protected {len(protected.arrays)} of {len(names)} attributes. Nothing was written"
+        )
     return protected
 
 

@@ -53,6 +53,7 @@ class PrivateInsensitiveMDAV:
 
     forms: ClassVar[tuple[str, ...]] = (CENTROIDS, ALIGNED)
     linked_forms: ClassVar[tuple[str, ...]] = (ALIGNED,)
+    rows: ClassVar[Mapping[str, str]] = {CENTROIDS: "means"}
     options: ClassVar[Mapping[str, Constraint]] = {}
     defaults: ClassVar[Mapping[str, Any]] = {}
     uses_space: ClassVar[bool] = False

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
 from microagg.aggregate.moments import Content, Coskewness, CrossMoments
+from microagg.errors import TableError
 from microagg.partition.base import cells_in_order
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
@@ -25,12 +26,16 @@ from microagg.releases.private_check import check_public_values
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_scale import PublicColumn
 from microagg.releases.recipe import Recipe, RowOrder
+from microagg.releases.searching import require_uninterrupted, told_of_limit
 from microagg.releases.verify import Finding
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment"]
+
+_WIDEST_RAW = 1e60  # bounds in whose own unit third moments, their noise and its repair are floats
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -123,6 +128,8 @@ class CrossMoment:
         blocks: list[Block] = []
         tables: list[pa.Table] = []
         remarks: list[str] = []
+        if raw or form_of(recipe) == MOMENTS:
+            _require_cubes(columns)
         for attributes, share in zip(groups, shares, strict=True):
             own = [by_name[name] for name in attributes]
             widths = np.array([column.high - column.low if raw else 1.0 for column in own])
@@ -132,17 +139,19 @@ class CrossMoment:
             labels = _cells(values, recipe, noise)
             kept = kept_moments(values, labels, plan)
             remarks += _outnumbered(kept, attributes, plan)
-            moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=", ".join(attributes))
+            moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=names_phrase(attributes))
             blocks.append(Block(tuple(attributes), labels))
             if form_of(recipe) == MOMENTS:
                 if recipe.output.order is RowOrder.SHUFFLED:  # cells are numbered by their first record
                     moments = moments.of_cells(np.argsort(noise.uniforms(len(moments.sizes))))
-                tables.append(moments_table(moments, attributes, lows, scales, block=len(tables)))
+                units = np.array([column.steps_per_unit for column in own])
+                tables.append(moments_table(moments, attributes, lows / units, scales / units, block=len(tables)))
                 continue
             drawn = drawn_records(moments, labels, widths, noise.uniforms)
             arrays |= {
                 column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
+        remarks += told_of_limit(recipe.partition)
         if tables:
             remarks.append("a row of the table is a statistic of a cell, not a record")
         promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
@@ -185,10 +194,22 @@ def _shares(budget: Budget, groups: Sequence[Sequence[str]], recipe: Recipe) -> 
     if len(groups) == 1:
         return [budget]
     names = [", ".join(group) for group in groups]
+    attributes = dict(zip(names, groups, strict=True))
     if weights is None:
-        return list(budget.divide(names).values())
-    by_group = {name: sum(weights[one] for one in group) for name, group in zip(names, groups, strict=True)}
-    return list(budget.divide(by_group).values())
+        return list(budget.divide(names, attributes=attributes).values())
+    by_group = {name: sum(weights[one] for one in group) for name, group in attributes.items()}
+    return list(budget.divide(by_group, attributes=attributes).values())
+
+
+def _require_cubes(columns: Sequence[PublicColumn]) -> None:
+    """Third moments are cubes: refuse bounds in whose own unit these would overflow or vanish."""
+    widths = {column.name: column.high - column.low for column in columns}
+    unfit = [name for name, width in widths.items() if not 1 / _WIDEST_RAW < width < _WIDEST_RAW]
+    if unfit:
+        raise TableError(
+            f"{columns_phrase(unfit)}: bounds this wide or narrow have no moments in their own unit. Draw records by "
+            '[privacy] form = "sampled", units = "domain"'
+        )
 
 
 def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
@@ -198,6 +219,7 @@ def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
     if method.searches_by_chance:
         options["random_state"] = int(noise.uniforms(1)[0] * 2**31)
     fitted = method.partitioner(recipe.k, **options).fit(values)
+    require_uninterrupted(fitted)
     labels: IntArray = fitted.labels_.reshape(len(values), -1)[:, 0]
     return cells_in_order(labels)
 
@@ -208,7 +230,7 @@ def _outnumbered(moments: CrossMoments, attributes: Sequence[str], plan: Plan) -
     if n_statistics <= smallest:
         return []
     remark = (
-        f"each cell of {', '.join(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
+        f"each cell of {names_phrase(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
         f"attributes), but the smallest has {smallest} records: more numbers than records, and noise on each"
     )
     warnings.warn(remark, UserWarning, stacklevel=2)

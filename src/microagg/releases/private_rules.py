@@ -10,6 +10,7 @@ from microagg.releases.catalogue import Method
 from microagg.releases.privacy_choice import BoundsSource
 from microagg.schema.attribute import Kind, Role
 from microagg.space.blocks import BlockForm
+from microagg.tables.phrases import names_phrase
 
 if TYPE_CHECKING:
     from microagg.releases.recipe import Recipe
@@ -62,7 +63,7 @@ def _check_form(recipe: Recipe, method: Method) -> None:
         raise ValueError(f"privacy.form: must be one of {words}. Got {form!r} instead.{did_you_mean(form, forms)}")
     beside = recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
     if beside and form not in linked:
-        names = ", ".join(repr(name) for name in beside)
+        names = names_phrase([repr(name) for name in beside])
         other = f' or choose form = "{linked[0]}", which promises less' if linked else ""
         raise ValueError(
             f"privacy.form: {form!r} publishes nothing as it is; not {names}. Give these "
@@ -80,7 +81,7 @@ def _check_weights(recipe: Recipe) -> None:
             raise ValueError(f"privacy.weights: {name!r} is not a quasi_identifier.{did_you_mean(name, protected)}")
     without = [name for name in protected if name not in recipe.privacy.weights]
     if without:
-        raise ValueError(f"privacy.weights: no share for {', '.join(repr(name) for name in without)}")
+        raise ValueError(f"privacy.weights: no share for {names_phrase([repr(name) for name in without])}")
 
 
 def _check_public_domains(recipe: Recipe, method: Method) -> None:

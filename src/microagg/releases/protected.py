@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,10 @@ from microagg.privacy.budget import Budget
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Block", "Protected"]
+__all__ = ["FACTS", "Block", "Protected"]
+
+
+FACTS = ("attributes", "n_cells", "smallest_cell", "largest_cell", "spiked", "search")
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,13 @@ class Block:
     """Attributes that were put into cells together, and each record's cell (-1 if it was left out).
 
     Of the attributes in `spiked`, draws keep how many records of a cell have the value that many share.
+    `search` tells how the cells were searched for, if they were.
     """
 
     attributes: tuple[str, ...]
     labels: npt.NDArray[np.int64]
     spiked: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Block(attributes={self.attributes!r})"
@@ -36,7 +41,7 @@ class Block:
         return int(self.labels.max()) + 1
 
     def facts(self) -> dict[str, Any]:
-        """Sizes of the cells, for the manifest."""
+        """Sizes of the cells, for the manifest; `FACTS` names all keys, and a check refuses others."""
         sizes = np.bincount(self.labels)
         return {
             "attributes": list(self.attributes),
@@ -44,6 +49,7 @@ class Block:
             "smallest_cell": int(sizes.min()),
             "largest_cell": int(sizes.max()),
             **({"spiked": list(self.spiked)} if self.spiked else {}),
+            **({"search": dict(self.search)} if self.search else {}),
         }
 
 

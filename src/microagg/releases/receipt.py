@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import TableError
-from microagg.releases.manifest import InputDigest
-from microagg.releases.storage import write_file_whole
+from microagg.releases.json_files import read_json
+from microagg.releases.manifest import InputDigest, sha256_of_file
+from microagg.releases.orphans import PENDING
 
-__all__ = ["Receipt", "receipt_beside"]
+__all__ = ["Receipt", "receipt_beside", "receipts_beside"]
 
-FORMAT = 2
+FORMAT = 3
 NOTE = (
     "Keep this file, do not publish it: it shows which input the release was made from, and which input record each "
     "published row stands for."
@@ -34,6 +36,8 @@ class Receipt:
     Attributes
     ----------
     input : InputDigest
+    id : str
+        The manifest's.
     files : mapping of name to SHA-256
         The published files as they were written.
     origins : ndarray or None
@@ -41,6 +45,7 @@ class Receipt:
     """
 
     input: InputDigest
+    id: str
     files: Mapping[str, str] = field(default_factory=dict)
     origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -48,6 +53,7 @@ class Receipt:
         return {
             "format": FORMAT,
             "note": NOTE,
+            "id": self.id,
             "input_sha256": self.input.sha256,
             "salt": self.input.salt,
             "input_sha256_salted": self.input.salted_sha256,
@@ -55,9 +61,12 @@ class Receipt:
             "origins": None if self.origins is None else _packed(self.origins),
         }
 
-    def save(self, path: Path) -> None:
-        """Write the receipt whole or not at all, for its owner only."""
-        write_file_whole(path, json.dumps(self.as_dict(), indent=2) + "\n")
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2) + "\n"
+
+    def name_beside(self, folder: Path) -> str:
+        """Its name beside a folder: one that no other release takes."""
+        return f"{folder.name}.receipt-{self.id[:12]}.json"
 
     @classmethod
     def load(cls, path: str | Path) -> Receipt:
@@ -70,24 +79,31 @@ class Receipt:
         """
         path = Path(path)
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_json(path)
             digest = InputDigest(content["salt"], content["input_sha256_salted"], content["input_sha256"])
-            files = {str(name): str(sha) for name, sha in content.get("files", {}).items()}
-            packed = content.get("origins")
-            return cls(digest, files, None if packed is None else _unpacked(packed))
+            files = {str(name): str(sha) for name, sha in content["files"].items()}
+            packed = content["origins"]
+            return cls(digest, str(content["id"]), files, None if packed is None else _unpacked(packed))
         except FileNotFoundError:
             raise TableError(f"{path.name}: no such file.") from None
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error, zlib.error):
             raise TableError(f"{path.name} is damaged, or no receipt of a release.") from None
 
 
+def receipts_beside(folder: str | Path) -> list[Path]:
+    """The receipts that lie beside a folder under its name, of this release or of earlier ones."""
+    folder = Path(folder).absolute()
+    names = f"{escape(folder.name)}.receipt-*.json"
+    # One whose run was killed in the last instant still waits for the next start to put it there.
+    waiting = folder.parent.glob(f".{escape(folder.name)}.*{PENDING}/{names}")
+    return [*sorted(folder.parent.glob(names)), *sorted(waiting)]
+
+
 def receipt_beside(folder: str | Path) -> Receipt | None:
     """The receipt that lies beside the folder of a release and names its table as written; None if there is none."""
-    from microagg.releases.manifest import sha256_of_file
-
     folder = Path(folder).absolute()
     tables = {path.name: sha256_of_file(path) for path in sorted(folder.glob("table.*"))}
-    for path in sorted(folder.parent.glob(f"{folder.name}.receipt-*.json")):
+    for path in receipts_beside(folder):
         receipt = Receipt.load(path)
         if any(receipt.files.get(name) == digest for name, digest in tables.items()):
             return receipt

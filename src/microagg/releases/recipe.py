@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
@@ -23,12 +24,15 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from microagg._validation import as_float
 from microagg.aggregate.moments import Content
-from microagg.errors import RecipeError, did_you_mean
+from microagg.errors import RecipeError, did_you_mean, shown
 from microagg.releases.catalogue import find_method, method_named
 from microagg.releases.groups import SmallGroups
 from microagg.releases.guide_rules import check_guides, guiding_attributes
+from microagg.releases.input_choice import InputChoice
 from microagg.releases.method_rules import check_method
+from microagg.releases.output_choice import OutputChoice, RowOrder
 from microagg.releases.privacy_choice import PrivacyChoice
 from microagg.releases.sweep_choice import SweepChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
@@ -36,9 +40,8 @@ from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
 from microagg.space.blocks import BlockForm
 from microagg.space.standardize import Standardize
-from microagg.tables.read import DEFAULT_MISSING
 
-__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder"]
+__all__ = ["AggregateForm", "MissingPolicy", "Recipe", "RowOrder", "explained"]
 
 
 class MissingPolicy(StrEnum):
@@ -50,11 +53,7 @@ class MissingPolicy(StrEnum):
     SUPPRESS = "suppress"
 
 
-class RowOrder(StrEnum):
-    """The order of the published records."""
-
-    SHUFFLED = "shuffled"
-    KEPT = "kept"
+_DEEPEST, _LONGEST = 20, 1023
 
 
 class _Table(BaseModel):
@@ -83,8 +82,8 @@ class DiscriminantChoice(_Table):
     @classmethod
     def _number_or_auto(cls, value: Any) -> Any:
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value != "auto" and not (is_number and 1 <= float(value) < float("inf")):
-            raise ValueError(f'must be a number of at least 1, or "auto". Got {value!r} instead')
+        if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
+            raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
         return value if value == "auto" else float(value)
 
 
@@ -198,18 +197,6 @@ class BlocksChoice(_Table):
         return self
 
 
-class InputChoice(_Table):
-    """``[input]``: how a text file is read."""
-
-    missing_values: tuple[str, ...] = DEFAULT_MISSING
-
-
-class OutputChoice(_Table):
-    """``[output]``: the order of records."""
-
-    order: RowOrder = RowOrder.SHUFFLED
-
-
 def _plain_integer(value: Any) -> Any:
     """Whole numbers of other libraries, such as NumPy's, are whole numbers."""
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -261,6 +248,7 @@ class Recipe(BaseModel):
     attributes: dict[str, Attribute]
 
     def __init__(self, /, **values: Any) -> None:
+        _refuse_depth_and_size(values, "recipe")
         entry = find_method(values.get("method", ""))
         if entry is not None:
             if "k" not in values and not entry.has_cells:
@@ -269,7 +257,7 @@ class Recipe(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise RecipeError(_explain(error)) from None
+            raise RecipeError(explained(error)) from None
 
     @field_validator("attributes", mode="before")
     @classmethod
@@ -309,6 +297,11 @@ class Recipe(BaseModel):
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
+        for key, names in self.input.columns_named.items():
+            unknown = [name for name in names if name not in self.attributes]
+            if unknown:
+                hint = did_you_mean(unknown[0], self.attributes)
+                raise ValueError(f"input.{key} names {unknown[0]!r}, which is not declared.{hint}")
         if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
             raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
         return self
@@ -329,10 +322,19 @@ class Recipe(BaseModel):
             plain[name] = entry
         return plain
 
-    @property
+    @cached_property
     def schema(self) -> Schema:  # type: ignore[override]
         """The attributes, by role."""
         return Schema(self.attributes)
+
+    @property
+    def rows(self) -> str:
+        """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
+        if self.privacy is None:
+            return "records"
+        private = method_named(self.method).private
+        form = self.privacy.form or private.forms[0]
+        return "records" if form in private.linked_forms else getattr(private, "rows", {}).get(form, "ranks")
 
     @property
     def guides(self) -> tuple[str, ...]:
@@ -383,11 +385,16 @@ class Recipe(BaseModel):
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise RecipeError(f"{name}: {_explain_toml(text, error)}") from None
+        except RecursionError:
+            raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels") from None
+        except ValueError:
+            raise RecipeError(f"{name}: has a number with too many digits") from None
+        _refuse_depth_and_size(content, name)
         attributes = content.get("attributes")
         for column, attribute in attributes.items() if isinstance(attributes, dict) else ():
             if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
                 try:
-                    attribute["taxonomy"] = Taxonomy.load(Path(folder) / attribute["taxonomy"])
+                    attribute["taxonomy"] = Taxonomy.load_beside(folder, attribute["taxonomy"])
                 except RecipeError as error:
                     raise RecipeError(f"attributes.{column}.taxonomy: {error}") from None
         return cls(**content)
@@ -408,6 +415,20 @@ class Recipe(BaseModel):
         Path(path).write_text(self.dumps(), encoding="utf-8")
 
 
+def _refuse_depth_and_size(content: Any, name: str) -> None:
+    """Refuse nesting that no recipe has, before code that calls itself meets it, and numbers beyond all floats."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, int) and one.bit_length() > _LONGEST for one in level):
+            raise RecipeError(f"{name}: has a number beyond 1e308, which nothing can be computed with")
+        below = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        ]
+        level = [inner for one in below for inner in one]
+    if level:
+        raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels")
+
+
 def _with_change(content: Any, path: list[str], value: Any) -> Any:
     """A table of the recipe with the key at `path` replaced, and all else as it was."""
     if not path:
@@ -416,13 +437,14 @@ def _with_change(content: Any, path: list[str], value: Any) -> Any:
     return {**table, path[0]: _with_change(table.get(path[0]), path[1:], value)}
 
 
-def _explain(error: ValidationError) -> str:
-    return "\n".join(_explain_one(dict(problem)) for problem in error.errors(include_url=False))
+def explained(error: ValidationError, *table: str) -> str:
+    """What is wrong with a recipe, or with the table of it that is named."""
+    return "\n".join(_explain_one(dict(problem), table) for problem in error.errors(include_url=False))
 
 
-def _explain_one(problem: dict[str, Any]) -> str:
+def _explain_one(problem: dict[str, Any], table: tuple[str, ...]) -> str:
     """One sentence: the key, what is allowed, what came, and near misses."""
-    location = [str(part) for part in problem["loc"]]
+    location = [*table, *(str(part) for part in problem["loc"])]
     key = ".".join(location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(location[:-1])
@@ -433,12 +455,12 @@ def _explain_one(problem: dict[str, Any]) -> str:
     if problem["type"] == "enum":
         words = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         hint = did_you_mean(came, words) if isinstance(came, str) else ""
-        return f"{key}: must be one of {', '.join(repr(word) for word in words)}. Got {came!r} instead.{hint}"
+        return f"{key}: must be one of {', '.join(repr(word) for word in words)}. Got {shown(came)} instead.{hint}"
     if problem["type"] == "value_error":
         message = str(problem["ctx"]["error"])
         return f"{key}: {message}" if key else message
     sentence = str(problem["msg"])
-    return f"{key}: {sentence[0].lower()}{sentence[1:]}. Got {came!r} instead"
+    return f"{key}: {sentence[0].lower()}{sentence[1:]}. Got {shown(came)} instead"
 
 
 def _known_keys(location: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,18 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import ParameterError, TableError, did_you_mean
+from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure import Exposure
+from microagg.releases.ledger import require_spent
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.releases.output_choice import Formulas, follow_formula_policy
 from microagg.releases.protected import Block
 from microagg.releases.receipt import Receipt
 from microagg.releases.recipe import Recipe
-from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, write_beside_release
+from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
+from microagg.releases.signing import SIGNATURE, signed
 from microagg.releases.statement import Statement
 from microagg.releases.storage import refuse_existing, whole_or_nothing
-from microagg.releases.verify import Recount, recount, require_k, require_public
+from microagg.releases.verify import Recount, recount, require_k, require_public, values_out_of_type
+from microagg.tables.dialect import STANDARD, Dialect
+from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
-from microagg.tables.read import read_table
+from microagg.tables.labels import with_needed_labels
+from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 
 if TYPE_CHECKING:
@@ -34,7 +42,7 @@ __all__ = ["FILES", "MANIFEST", "REPORT", "REPORT_JSON", "STATEMENT", "Block", "
 
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
-FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, "table.")
+FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, SIGNATURE, "table.")
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,8 @@ class Release:
     Attributes
     ----------
     table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        Of the library of the input, with its dtypes and column order.
+        Of the library of the input, with its dtypes and column order; in a differentially private release protected
+        columns have the types that the recipe decides.
     statement : Statement
     manifest : Manifest
     recipe : Recipe
@@ -58,6 +67,8 @@ class Release:
         The input, for reports. Internal, as `blocks`.
     origins : ndarray or None
         For each released record its place in the input; None if rows are no records. Internal.
+    exposure : Exposure or None
+        Of a k-anonymous release what k does not hide, counted exactly. Internal; the statement has it rounded.
     """
 
     frame: Frame = field(repr=False)
@@ -69,6 +80,7 @@ class Release:
     information_loss: float | None
     original: Frame | None = field(default=None, repr=False)
     origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    exposure: Exposure | None = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -86,7 +98,15 @@ class Release:
         """The number of cells, summed over blocks."""
         return sum(block.n_cells for block in self.blocks)
 
-    def save(self, folder: str | Path, *, format: str = "csv", report: bool = False, overwrite: bool = False) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "csv",
+        report: bool = False,
+        overwrite: bool = False,
+        sign: str | Path | None = None,
+    ) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
         The table is read back from the written file and the guarantee counted again on what was read; if it does
@@ -99,39 +119,77 @@ class Release:
             Must not exist, unless `overwrite`, and then be an earlier release or empty.
         format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
         report : bool, default False
-            Write the public report (``report.html``, ``report.json``), too.
+            Write the public report (``report.html``, ``report.json``), too. Should it fail, the release is written
+            without it, and a ReportWarning says so.
         overwrite : bool, default False
+        sign : path, optional
+            A private Ed25519 key (PEM) to sign with: ``signature.json`` lets readers who have the public key tell who
+            published. Needs ``pip install 'microagg[sign]'``.
         """
+        refuse_existing(Path(folder), overwrite, FILES)
         folder = Path(folder).absolute()
-        refuse_existing(folder, overwrite, FILES)
         if format not in WRITABLE:
             hint = did_you_mean(format, WRITABLE)
             raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
         name = f"table.{format}"
-        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES) as partial:
-            write_table(self.frame.table, partial / name)
-            statement = replace(self.statement, recounts=self._recounts_of_written(partial / name))
+        beside: dict[str, str] = {}
+        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
+            table, remarks = follow_formula_policy(
+                with_needed_labels(self.frame.table), self.recipe.output.formulas, format
+            )
+            write_table(table, partial / name)
+            statement = self._statement_of_written(partial / name, remarks)
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
+            written = read_as_written(partial / name)
+            require_public(values_out_of_type(written), f"the written file {name!r}")
             private = method_named(self.recipe.method).private
             if private is not None:
-                written = read_as_written(partial / name)
+                require_spent(self.recipe, statement.budget)
+                written = read_as_written(partial / name, self.recipe)
                 require_public(private.findings(written, self.recipe), f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
-            if report:
-                written_report = replace(self, statement=statement)._report(files)
-                (partial / REPORT).write_text(written_report.as_html(), encoding="utf-8")
-                (partial / REPORT_JSON).write_text(written_report.as_json(), encoding="utf-8")
+            failure = self._write_report(partial, statement, files) if report else ""
+            if report and not failure:
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
-            files[MANIFEST] = sha256_of_file(partial / MANIFEST)
-            Receipt(self.digest, files, self.origins).save(self.receipt_path(folder))
+            if sign is not None:
+                (partial / SIGNATURE).write_text(signed((partial / MANIFEST).read_bytes(), sign), encoding="utf-8")
+            published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
+            receipt = Receipt(self.digest, self.manifest.id, published, self.origins)
+            beside[receipt.name_beside(folder)] = receipt.as_json()
+        if failure:
+            warnings.warn(
+                f"the report could not be made ({failure}); the release in {folder.name!r} is whole without it. "
+                "'microagg report' with MICROAGG_DEBUG=1 shows what happened",
+                ReportWarning,
+                stacklevel=2,
+            )
         return folder
 
-    def report(self, path: str | Path, *, internal: bool = False, full: bool = False, overwrite: bool = False) -> Path:
+    def _write_report(self, folder: Path, statement: Statement, files: Mapping[str, str]) -> str:
+        """Write the public report; if it cannot be made, return where it failed: a release does not depend on it."""
+        try:
+            made = self._report(files, statement.as_dict())
+            page, numbers = made.as_html(), made.as_json()
+        except Exception as error:
+            return place_of(error)
+        (folder / REPORT).write_text(page, encoding="utf-8")
+        (folder / REPORT_JSON).write_text(numbers, encoding="utf-8")
+        return ""
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        internal: bool = False,
+        full: bool = False,
+        overwrite: bool = False,
+        sign: str | Path | None = None,
+    ) -> Path:
         """Write a report that a person can read, print and sign, and beside it the same numbers as JSON.
 
         Parameters
@@ -145,16 +203,32 @@ class Release:
             Take all default measures on all records, which may last; otherwise a quick choice, of large tables on a
             sample.
         overwrite : bool, default False
+        sign : path, optional
+            A private key to sign the folder of this release with again; without it a signed folder is not changed.
         """
+
+        def make(files: Mapping[str, str]) -> Report:
+            # In a folder its own statement is quoted: files add remarks, and what was counted is what was written.
+            own = statement_in(Path(path).absolute().parent) if files else None
+            return self._report(files, own, internal=internal, full=full)
+
         return write_beside_release(
-            lambda files: self._report(files, internal=internal, full=full),
+            make,
             Path(path),
             internal=internal,
             overwrite=overwrite,
-            salted_sha256=self.digest.salted_sha256,
+            release_id=self.manifest.id,
+            sign=sign,
         )
 
-    def _report(self, files: Mapping[str, str], *, internal: bool = False, full: bool = False) -> Report:
+    def _report(
+        self,
+        files: Mapping[str, str],
+        statement: Mapping[str, Any] | None = None,
+        *,
+        internal: bool = False,
+        full: bool = False,
+    ) -> Report:
         from microagg.report.document import Report
         from microagg.report.material import Material
 
@@ -164,7 +238,7 @@ class Release:
                 self.recipe,
                 self.original,
                 self.origins,
-                self.statement.as_dict(),
+                self.statement.as_dict() if statement is None else statement,
                 self.manifest.as_dict(),
                 self.blocks,
                 files,
@@ -176,29 +250,49 @@ class Release:
     def receipt_path(self, folder: str | Path) -> Path:
         """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""
         folder = Path(folder)
-        return folder.with_name(f"{folder.name}.receipt-{self.digest.salted_sha256[:12]}.json")
+        return folder.with_name(Receipt(self.digest, self.manifest.id).name_beside(folder))
 
-    def _recounts_of_written(self, path: Path) -> tuple[Recount, ...]:
-        written = read_as_written(path)
+    def _statement_of_written(self, path: Path, remarks: tuple[str, ...]) -> Statement:
+        written = read_as_written(path, self.recipe)
+        exposure = None if self.exposure is None else tuple(self.exposure.on_written(written, self.recipe).public())
+        return replace(
+            self.statement,
+            recounts=self._recounts_of_written(written),
+            remarks=(*self.statement.remarks, *remarks),
+            exposure=exposure,
+        )
+
+    def _recounts_of_written(self, written: pa.Table) -> tuple[Recount, ...]:
         counted = [guarantee for guarantee in self.statement.guarantees if guarantee.counted]
         return tuple(recount(written, guarantee.attributes, self.recipe.k) for guarantee in counted)
 
 
-def read_as_written(path: Path) -> pa.Table:
-    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else."""
-    if path.name.lower().endswith((".csv", ".csv.gz", ".tsv")):
-        names = read_table(path).column_names
-        if len(names) > 1:
-            return read_table(path, text_columns=names, missing=("",))
-        # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
-        blank = _count_blank_lines(path)
-        if blank:
-            raise TableError(
-                f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
-                "nothing: write NA for missing"
-            )
-        return read_table(path, text_columns=names, missing=("NA",))
-    return read_table(path)
+def read_as_written(path: Path, recipe: Recipe | None = None, dialect: Dialect | None = None) -> pa.Table:
+    """Read a released file as a reader of its text would: in CSV every field is what is written, nothing else.
+
+    If the recipe of the release has formulas escaped, the escape is undone. Without a dialect the file is plain, as
+    microagg writes it.
+    """
+    table = _read_as_written(path, dialect)
+    is_escaped = recipe is not None and recipe.output.formulas is Formulas.ESCAPE and format_of(path) in DELIMITERS
+    return unescaped(table) if is_escaped else table
+
+
+def _read_as_written(path: Path, dialect: Dialect | None) -> pa.Table:
+    if format_of(path) not in DELIMITERS:
+        return read_table(path, dialect=dialect or STANDARD)
+    dialect = dialect or Dialect(separator=DELIMITERS[format_of(path)])
+    names = read_table(path, dialect=dialect).column_names
+    if len(names) > 1:
+        return read_table(path, text_columns=names, missing=("",), dialect=dialect)
+    # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
+    blank = _count_blank_lines(path)
+    if blank:
+        raise TableError(
+            f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
+            "nothing: write NA for missing"
+        )
+    return read_table(path, text_columns=names, missing=("NA",), dialect=dialect)
 
 
 def _count_blank_lines(path: Path) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg.aggregate.centroid import (
     Cells,
     cell_means,
@@ -40,6 +41,7 @@ __all__ = ["published_columns", "rounded", "sampled_columns", "spikes_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
+_LARGEST = 1e300
 _LARGEST_INTEGER = 2.0**61
 
 
@@ -113,8 +115,9 @@ def _draws(
         if column.name in spikes:
             step = column.resolution or 0.0
             numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step)
-        if column.resolution is not None:  # counted in 64-bit integers
-            numbers = np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)
+        # Those with a resolution are counted in 64-bit integers; others must be numbers that can be measured again.
+        most = _LARGEST if column.resolution is None else _LARGEST_INTEGER
+        numbers = np.clip(numbers, -most, most)
         draws[column.name] = rounded(column, numbers)
     return draws
 
@@ -143,6 +146,11 @@ def _drawn_numbers(
     values: FloatArray, cells: Cells, uniforms: Uniforms, n_moments: int, content: Content
 ) -> FloatArray:
     """Draws from the moments of each cell: normal of one central moment, skew-normal of two."""
+    # Moments of a column times a power of two are exact; of one that is huge or tiny they would overflow or vanish.
+    scales = np.array([exponent_near_one([column]) for column in values.T])
+    if scales.any():
+        drawn = _drawn_numbers(times_power_of_two(values, scales), cells, uniforms, n_moments, content)
+        return times_power_of_two(drawn, -scales)
     moments = cell_moments(values, cells)
     alone = content is Content.VARIANCES
     covariances = moments.covariances * np.eye(values.shape[1]) if alone else moments.covariances

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
+from microagg.releases.exposure_text import TITLE, told
 from microagg.releases.verify import Recount
+from microagg.tables.phrases import names_phrase
 
-__all__ = ["Statement"]
+__all__ = ["Statement", "printable"]
+
+_SHOWN = 12  # blocks of attributes, or expenses, that the text tells one by one; the JSON has them all
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
@@ -43,6 +47,8 @@ class Statement:
         True if chance was replaced by a fixed seed.
     budget : dict or None
         Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
+    exposure : tuple of dict or None
+        Of a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.releases.exposure`.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -51,6 +57,7 @@ class Statement:
     remarks: tuple[str, ...] = ()
     seeded: bool = False
     budget: Mapping[str, Any] | None = None
+    exposure: tuple[Mapping[str, Any], ...] | None = None
 
     @property
     def for_publication(self) -> bool:
@@ -64,9 +71,32 @@ class Statement:
             "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
             "recounts": [count.as_dict() for count in self.recounts],
+            **({} if self.exposure is None else {"exposure": [dict(one) for one in self.exposure]}),
             **({} if self.budget is None else {"budget": dict(self.budget)}),
             "remarks": self._all_remarks(),
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Statement:
+        """The statement that :meth:`as_dict` told; what it derives is derived again.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If this is no statement.
+        """
+        remarks = [str(remark) for remark in content["remarks"]]
+        seeded = remarks[-1:] == [SEEDED]
+        counts = [{key: value for key, value in count.items() if key != "holds"} for count in content["recounts"]]
+        return cls(
+            guarantees=tuple(Guarantee.from_dict(one) for one in content["guarantees"]),
+            recounts=tuple(Recount(**count | {"attributes": tuple(count["attributes"])}) for count in counts),
+            n_records=content["n_records"],
+            remarks=tuple(remarks[:-1] if seeded else remarks),
+            seeded=seeded,
+            budget=content.get("budget"),
+            exposure=None if "exposure" not in content else tuple(dict(one) for one in content["exposure"]),
+        )
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
@@ -74,8 +104,8 @@ class Statement:
     def __str__(self) -> str:
         lines = [] if self.guarantees else [NO_GUARANTEE]
         counts = {count.attributes: count for count in self.recounts}
-        for guarantee in self.guarantees:
-            lines += _paragraph(f"{guarantee.title} on {', '.join(guarantee.attributes)}.")
+        for guarantee in self.guarantees[:_SHOWN]:
+            lines += _paragraph(f"{guarantee.title} on {names_phrase(guarantee.attributes)}.")
             if not guarantee.counted:
                 lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
                 continue
@@ -83,6 +113,10 @@ class Statement:
             lines += _paragraph(
                 f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
                 f"rarest shared by {count.smallest} records."
+            )
+        if len(self.guarantees) > _SHOWN:
+            lines += _paragraph(
+                f"The same on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names them."
             )
         # Guarantees on several blocks differ in their attributes only.
         for guarantee in self.guarantees[:1]:
@@ -92,10 +126,13 @@ class Statement:
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
             lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
+        exposed = told(self.exposure or ())
+        if exposed:
+            lines += [TITLE, *_bullets(exposed)]
         remarks = self._all_remarks()
         if remarks:
             lines += ["Remarks:", *_bullets(remarks)]
-        return "\n".join(_printable(line) for line in lines) + "\n"
+        return "\n".join(printable(line) for line in lines) + "\n"
 
     def _spending(self) -> list[str]:
         assert self.budget is not None
@@ -105,13 +142,15 @@ class Statement:
             + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
             for one in self.budget["expenses"]
         ]
+        if len(told) > _SHOWN:
+            told[_SHOWN:] = [f"and by {len(told) - _SHOWN:,} more, which statement.json lists"]
         return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Control characters (of a column's name) as escapes: a statement is shown on terminals."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from microagg._validation import as_float
+from microagg.errors import shown
 from microagg.privacy.budget import check_epsilon
 from microagg.releases.catalogue import method_named
 
@@ -26,8 +28,8 @@ def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _stretch(value: Any) -> float | str:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if value != "auto" and not (is_number and 1 <= float(value) < float("inf")):
-        raise ValueError(f'must be a number of at least 1, or "auto". Got {value!r} instead')
+    if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
+        raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
     return "auto" if value == "auto" else float(value)
 
 

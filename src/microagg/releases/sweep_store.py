@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import tempfile
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from microagg._version import __version__
 from microagg.errors import InputError
 from microagg.evaluation.frontier import Frontier
 from microagg.evaluation.frontier_text import frontier_text
+from microagg.releases.orphans import PARTIAL, SWEEP_NOTICE, hidden_folder, holding, sweep_orphans
+from microagg.releases.places import refuse_place
 from microagg.releases.recipe import Recipe
 from microagg.releases.storage import write_file_whole
 from microagg.tables.write import write_table
@@ -27,9 +29,8 @@ NOTICE = (
     "and pictures carry no guarantee, whatever its releases promise. What is published is one release, made with "
     "'microagg release' and without a seed.\n"
 )
-_NOTICE_FILE = "INTERNAL.txt"
 _OURS = {
-    _NOTICE_FILE,
+    SWEEP_NOTICE,
     "points",
     "recipes",
     "frontier.csv",
@@ -97,14 +98,16 @@ class SweepFolder:
     """
 
     def __init__(self, path: Path) -> None:
+        refuse_place(path)
         self.told = path
         self.path = path.absolute()  # workers may have been started in another working directory
         self.points = self.path / "points"
         if path.exists() and not path.is_dir():
             raise InputError(f"the output path {path.name!r} is a file, not the folder of a sweep. Choose another")
+        sweep_orphans(self.path.parent)
         held = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")} if path.is_dir() else set()
         others = held - _OURS
-        if others or (held and _NOTICE_FILE not in held):
+        if others or (held and SWEEP_NOTICE not in held):
             raise InputError(
                 f"the output path {path.name!r} is a folder with {len(others) or len(held)} files that no sweep wrote. "
                 "Choose another"
@@ -113,7 +116,7 @@ class SweepFolder:
     def open(self) -> None:
         """Make the folder, first of all with the notice that it is internal."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_file_whole(self.path / _NOTICE_FILE, NOTICE)
+        write_file_whole(self.path / SWEEP_NOTICE, NOTICE)
         self.points.mkdir(exist_ok=True)
 
     def file_of(self, point: str, repeat: int, key: str) -> Path:
@@ -166,7 +169,10 @@ class SweepFolder:
 
     def _whole(self, name: str, write: Any) -> None:
         """Let `write` make a file under another name; it gets its own when it is whole."""
-        with tempfile.TemporaryDirectory(prefix=".sweep.", dir=self.path) as folder:
-            partial = Path(folder) / name
-            write(partial)
-            partial.replace(self.path / name)
+        folder = hidden_folder(self.path / name, PARTIAL)
+        try:
+            with holding(folder):
+                write(folder / name)
+                (folder / name).replace(self.path / name)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -13,15 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from microagg._progress import report
 from microagg._threads import THREADS
 from microagg.errors import MicroaggError
 from microagg.evaluation.evaluate import evaluate
-from microagg.releases.catalogue import method_named
 from microagg.releases.pipeline import release
-from microagg.releases.private import form_of
 from microagg.releases.recipe import Recipe
 from microagg.releases.release import Release
 from microagg.releases.sweep_store import Outcome, SweepFolder
@@ -32,6 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Task", "measured"]
 
 _WATCH = "microagg-watch"
+
+READ_AS_RECORDS = ("eigenvalue_difference", "distance_to_closest")
+"""What releases without records can still be set beside others by: the table as someone would take it who read rows as
+records. The notes of a sweep say so; :func:`microagg.evaluate` gives no value."""
+AS_READ = "rows of this release are no records: of the table as if they were"
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,13 @@ def _run(table: pa.Table, task: Task) -> Outcome:
 
 def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome:
     made = release(table, task.recipe, seed=task.seed)
-    before, after, how = _aligned(table, made)
-    found = evaluate(before, after, task.recipe, measures=task.measures, lambda_=task.lambda_, **how)
+    found = [*evaluate(table, made, task.recipe, measures=task.measures, lambda_=task.lambda_)]
+    notes = {measure.name: measure.note for measure in found if measure.note}
+    read = [name for name in READ_AS_RECORDS if name in task.measures] if task.recipe.rows != "records" else []
+    if read:
+        as_read = {one.name: one for one in evaluate(table, made, measures=read, rows="records", aligned=False)}
+        found = [as_read.get(measure.name, measure) for measure in found]
+        notes |= dict.fromkeys(read, AS_READ)
     return Outcome(
         task.key,
         task.point,
@@ -168,7 +174,7 @@ def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome
         _promised(made),
         {measure.name: measure.value for measure in found},
         {measure.name: measure.baseline for measure in found if measure.baseline is not None},
-        {measure.name: measure.note for measure in found if measure.note},
+        notes,
     )
 
 
@@ -182,26 +188,6 @@ def _promised(made: Release) -> str:
         return f"{first.title}, protecting {first.target}"
     several = f" on each of {len(promised)} blocks of attributes alone, not on their combination"
     return first.title + (several if len(promised) > 1 else "")
-
-
-def _aligned(table: pa.Table, made: Release) -> tuple[pa.Table, pa.Table, dict[str, Any]]:
-    """Both tables, and how their rows belong together: the sweep has both sides and kept the order."""
-    import pyarrow as pa
-
-    released, recipe = made.frame.table, made.recipe
-    method = method_named(recipe.method)
-    if method.is_private and form_of(recipe) not in method.private.linked_forms:
-        return table, released, {"aligned": False}
-    if released.num_rows == table.num_rows:
-        return table, released, {"aligned": True}
-    if not made.blocks:
-        return table, released, {"aligned": False}
-    kept = np.flatnonzero(made.blocks[0].labels >= 0)  # records were left out
-    key = "record"
-    while key in table.column_names:
-        key += "_"
-    before = table.append_column(key, pa.array(np.arange(table.num_rows)))
-    return before, released.append_column(key, pa.array(kept)), {"key": key}
 
 
 def _withheld(error: Exception) -> str:

@@ -106,10 +106,8 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
         dependence = changed.space.dependence
         found = evaluate(
             frame.table,
-            made.frame.table,
-            changed,
+            made,
             measures=MEASURES,
-            aligned=made.statement.n_records == frame.n_records,
             lambda_=0.5 if dependence is None else dependence.lambda_,
         )
         row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}

@@ -12,11 +12,20 @@ import numpy.typing as npt
 from microagg.errors import GuaranteeError, TableError
 from microagg.releases.groups import combine
 from microagg.tables.frames import columns_phrase
+from microagg.tables.type_ranges import values_out_of_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Finding", "Recount", "recount", "require_k", "require_public"]
+__all__ = [
+    "Finding",
+    "Recount",
+    "absent_from",
+    "recount",
+    "require_k",
+    "require_public",
+    "values_out_of_type",
+]
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,25 @@ def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDAr
     return sizes[sizes > 0]
 
 
+def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """The names that no column of a table has."""
+    there = set(table.column_names)
+    return [name for name in names if name not in there]
+
+
+def values_out_of_type(table: pa.Table) -> list[Finding]:
+    """One broken finding if values are not what their type can hold and show; none if all are.
+
+    Such are a time after 23:59:59.999 and a date after the year 9999: most programs would show another, or fail.
+    """
+    counts = {name: values_out_of_range(table.column(name)) for name in table.column_names}
+    beyond = {name: count for name, count in counts.items() if count}
+    if not beyond:
+        return []
+    said = f"{sum(beyond.values())} times or dates do not exist, in {columns_phrase(list(beyond))}"
+    return [Finding("values", False, said)]
+
+
 def require_k(count: Recount, where: str) -> None:
     """Raise unless the promised k was found."""
     if not count.holds:
@@ -110,7 +138,7 @@ def require_k(count: Recount, where: str) -> None:
 
 
 def require_public(findings: Sequence[Finding], where: str) -> None:
-    """Raise unless everything that can be seen of a differentially private table is as it must be."""
+    """Raise unless everything that was found on a table is as it must be."""
     broken = [finding for finding in findings if not finding.holds]
     if broken:
         said = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)

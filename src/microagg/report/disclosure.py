@@ -15,6 +15,7 @@ LEAST = 10
 """The fewest records a public figure may be about, whatever k is."""
 
 _DIGITS = 3
+_SMALLEST = 1e-250  # finer steps would vanish
 
 
 def least_of(k: int) -> int:
@@ -68,6 +69,8 @@ def public_step(low: float, high: float, parts: int, *, smallest: float = 0.0) -
     True
     """
     largest = max(abs(low), abs(high))
+    if high > low and ((high - low) / parts < _SMALLEST or high - low < largest * 1e-12):
+        return None
     if high <= low:
         return 10.0 ** (math.floor(math.log10(largest)) - _DIGITS + 2) if largest > 0 else 1.0
     digits = 10.0 ** (math.floor(math.log10(largest)) - _DIGITS + 1)

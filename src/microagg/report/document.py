@@ -16,6 +16,7 @@ from microagg.report.sections.budget import budget
 from microagg.report.sections.cells import cells
 from microagg.report.sections.correlations import correlations
 from microagg.report.sections.done import done
+from microagg.report.sections.exposure import exposure
 from microagg.report.sections.measures import measures
 from microagg.report.sections.promises import promises, verdict
 
@@ -31,6 +32,10 @@ PUBLIC = (
     "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
     "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
     "than {least} records. What the public statement and manifest of the release say is repeated as it is."
+)
+GONE = (
+    " The statement tells how many categories the original had, and names those that are gone if at least {least} "
+    "original records had them."
 )
 PRIVATE = (
     " The release is differentially private: what is told of the original records here was computed from the released "
@@ -58,6 +63,9 @@ class Report:
     def of(cls, material: Material) -> Report:
         """Read the material; nothing of the release is computed again."""
         told = INTERNAL if material.internal else PUBLIC.format(least=material.least)
+        gone = any(one["what"] == "categories" for one in (material.statement or {}).get("exposure", ()))
+        if gone and not material.internal:
+            told += GONE.format(least=material.least)
         if material.is_private and not material.internal:
             told += PRIVATE
         return cls(
@@ -70,6 +78,7 @@ class Report:
                 "columns": len(material.released.names),
                 "verdict": verdict(material),
                 "promises": promises(material),
+                "exposure": exposure(material),
                 "done": done(material),
                 "attributes": attributes(material),
                 "correlations": correlations(material),

@@ -73,7 +73,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
     sides = [side for side in ("before", "after") if any(side in one for one in bars)]
     highest = max((one[side] for one in bars for side in sides), default=0) or 1
     height = _ROW if len(sides) == 1 else 1.5 * _ROW
-    thick = (height - 6) / len(sides)
+    thick = (height - 6) / max(len(sides), 1)
     rows: list[dict[str, Any]] = []
     for i, one in enumerate(bars):
         label = other if one["label"] is None else one["label"]

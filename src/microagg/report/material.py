@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg.errors import TableError
+from microagg.evaluation.alignment import RowKind, Rows, rows_of_kind
+from microagg.evaluation.pairs import combinations
 from microagg.releases.catalogue import method_named
-from microagg.releases.private import form_of
 from microagg.releases.protected import Block
 from microagg.releases.recipe import Recipe
 from microagg.report.disclosure import least_of
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
-__all__ = ["COMPARED", "DESCRIBED", "Material", "Sample"]
+__all__ = ["COMPARED", "DESCRIBED", "Material", "Sample", "whole_groups"]
 
 IntArray = npt.NDArray[np.int64]
 
 DESCRIBED = 100_000
 """Of larger tables distributions are those of a random sample of this size."""
-COMPARED = 10_000
-"""Of larger tables original and release are compared on about so many records: whole cells, chosen at random."""
-_FEWEST, _VALUES = 1_000, 400_000
+COMPARED = 100_000
+"""Of larger tables costly measures are taken on about so many records: whole classes, chosen at random."""
+_FEWEST, _VALUES = 1_000, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -36,22 +38,19 @@ class Sample:
     Attributes
     ----------
     before, after : Frame
-    aligned : bool
-        Whether row i of both is the same record.
+    rows : Rows
+        What is known of the released ones.
     is_whole : bool
         False if records were chosen.
     places : ndarray
-        Of each compared released record its place in the original, if aligned, else in the release.
-    labels : ndarray or None
-        The cell of each compared record, in the first block of cells.
+        Of each compared released record its place in the original, if that is known, else in the release.
     """
 
     before: Frame
     after: Frame
-    aligned: bool
+    rows: Rows
     is_whole: bool
     places: IntArray
-    labels: IntArray | None
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ class Material:
         Whether the report is for the data holder only.
     full : bool
         Whether all default measures are taken on all records.
+    why_not_aligned : str
+        Why `origins` is None, if it is.
     """
 
     released: Frame
@@ -86,6 +87,7 @@ class Material:
     files: Mapping[str, str] = field(default_factory=dict)
     internal: bool = False
     full: bool = False
+    why_not_aligned: str = ""
 
     @property
     def schema(self) -> Schema:
@@ -98,10 +100,12 @@ class Material:
 
     @property
     def rows_are_records(self) -> bool:
-        """Whether values in one row belong to each other."""
-        if not self.is_private:
-            return True
-        return form_of(self.recipe) in method_named(self.recipe.method).private.linked_forms
+        """Whether a row stands for a record."""
+        return self.row_kind is RowKind.RECORDS
+
+    @property
+    def row_kind(self) -> RowKind:
+        return RowKind(self.recipe.rows)
 
     @property
     def may_compare(self) -> bool:
@@ -134,44 +138,74 @@ class Material:
 
     @property
     def n_compared(self) -> int:
-        """On how many records tables are compared at most: fewer if there are many attributes."""
+        """On how many records costly measures are taken at most: fewer if there are many attributes."""
         if self.full:
             return max(self.released.n_records, self.original.n_records if self.original is not None else 0)
         return min(COMPARED, max(_FEWEST, _VALUES // max(len(self.published), 1)))
 
     @cached_property
-    def compared(self) -> Sample:
-        """The records on which original and release are compared."""
+    def whole(self) -> Sample:
+        """All records of both tables."""
         assert self.original is not None
-        original, released = self.original, self.released
-        chosen, labels = self._chosen()
-        is_whole = chosen is None
-        after = released if chosen is None else released.take(chosen)
-        rows = np.arange(released.n_records) if chosen is None else chosen
-        if self.origins is None:
-            before = original
-            if original.n_records > self.n_compared:
-                before, is_whole = original.take(_random_rows(original.n_records, self.n_compared)), False
-            return Sample(before, after, False, is_whole, rows, None)
-        places = self.origins[rows]
-        return Sample(original.take(places), after, True, is_whole, places, labels)
+        everything = np.arange(self.released.n_records)
+        before, rows = self.original, self._rows(everything)
+        return Sample(before, self.released, rows, True, everything if self.origins is None else self.origins)
 
-    def _chosen(self) -> tuple[IntArray | None, IntArray | None]:
-        """Rows of the release to compare (None: all), and their cells."""
-        n_records = self.released.n_records
-        everything = n_records <= self.n_compared
-        if self.origins is None or not self.blocks:
-            return (None if everything else _random_rows(n_records, self.n_compared)), None
-        labels = self.blocks[0].labels[self.origins]
-        if everything:
-            return None, labels
-        sizes = np.bincount(labels)
-        order = np.random.default_rng(0).permutation(len(sizes))
-        cells = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), self.n_compared, side="right")))]
-        wanted = np.zeros(len(sizes), dtype=bool)
-        wanted[cells] = True
-        rows = np.flatnonzero(wanted[labels])
-        return rows, labels[rows]
+    @cached_property
+    def compared(self) -> Sample:
+        """The records on which costly measures are taken."""
+        assert self.original is not None
+        if max(self.released.n_records, self.original.n_records) <= self.n_compared:
+            return self.whole
+        before = self.original
+        chosen = whole_groups(self.classes, self.n_compared)
+        if self.origins is not None:
+            places = self.origins[chosen]
+            rows = Rows(np.arange(len(chosen), dtype=np.int64))
+            # Records that were left out are records of the original, too: as large a share of them.
+            left_out = np.flatnonzero(np.bincount(self.origins, minlength=before.n_records) == 0)
+            others = left_out[_random_rows(len(left_out), len(left_out) * len(chosen) // len(self.origins))]
+            beside = before.take(np.concatenate([places, others]))
+            return Sample(beside, self.released.take(chosen), rows, False, places)
+        if before.n_records > self.n_compared:
+            before = before.take(_random_rows(before.n_records, self.n_compared))
+        return Sample(before, self.released.take(chosen), self._rows(chosen), False, chosen)
+
+    def _rows(self, chosen: IntArray) -> Rows:
+        if not self.rows_are_records:
+            return rows_of_kind(self.row_kind)
+        if self.origins is None:
+            return Rows(None, self.why_not_aligned or Rows().why_not)
+        return Rows(self.origins[chosen])
+
+    @cached_property
+    def classes(self) -> IntArray:
+        """Released rows with equal quasi-identifiers, by label; every row its own if they cannot be compared."""
+        names = self.schema.quasi_identifiers
+        if any(name not in self.released.names for name in names):
+            return np.arange(self.released.n_records)
+        try:
+            return combinations(self.released, names)
+        except TableError:  # the section on measures says which column cannot be compared
+            return np.arange(self.released.n_records)
+
+
+def whole_groups(labels: IntArray, wanted: int) -> IntArray:
+    """Rows of whole groups, chosen at random, until `wanted` are reached; all if there are no more, at least one group.
+
+    Examples
+    --------
+    >>> whole_groups(np.array([0, 1, 0, 1, 2, 2]), 4).tolist()
+    [0, 2, 4, 5]
+    """
+    sizes = np.bincount(labels)
+    if len(labels) <= wanted:
+        return np.arange(len(labels))
+    order = np.random.default_rng(0).permutation(len(sizes))
+    groups = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), wanted, side="right")))]
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[groups] = True
+    return np.flatnonzero(chosen[labels])
 
 
 def _sampled(frame: Frame) -> Frame:

@@ -70,12 +70,13 @@ class Attribute(BaseModel):
     weight : float > 0, default 1
         How much the attribute counts in the squared distance between records.
     resolution : float > 0, optional
-        Published numbers are multiples of it (default: 1 for integers, none for floats); of dates in days, of times
-        in seconds.
+        Published numbers are multiples of it (default: 1 for integers, none for floats; of differentially private
+        methods none, as integers may be integers by chance); of dates in days, of times in seconds.
     categories : list, optional
         The allowed categories; of an ordinal attribute, in their order.
-    taxonomy : path or ``{child: parent}``, optional
-        Tree of a nominal attribute's categories; distance is then semantic.
+    taxonomy : Taxonomy or ``{child: parent}``, optional
+        Tree of a nominal attribute's categories; distance is then semantic. In a recipe file also the name of a file
+        beside it; from Python ``Taxonomy.load(path)``.
     representative : {"mean", "median", "medoid", "mode", "taxonomic"}, optional
         Overrides the recipe's choice for this attribute.
     """
@@ -94,8 +95,8 @@ class Attribute(BaseModel):
     @field_validator("taxonomy", mode="before")
     @classmethod
     def _read_taxonomy(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return Taxonomy.load(value)
+        if isinstance(value, str):  # a recipe's file is read by the recipe, which knows where it lies
+            raise ValueError("a taxonomy is { child = parent, ... } here; of a file, pass Taxonomy.load(path)")
         return Taxonomy.from_parents(value) if isinstance(value, dict) else value
 
     @field_validator("bounds", mode="before")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind, Role
+from microagg.schema.notices import Notice
 from microagg.schema.schema import toml_key
 from microagg.tables.frames import Column, Frame
 from microagg.tables.labels import Labels, labels_of
 
-__all__ = ["Guess", "draft_recipe", "guess_schema"]
+__all__ = ["Guess", "decisions_in", "draft_recipe", "guess_schema"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -67,7 +68,9 @@ class Guess:
     suggested_bounds: tuple[float, float] | None = None
 
 
-def guess_schema(frame: Frame, *, codes: Collection[str] = ()) -> list[Guess]:
+def guess_schema(
+    frame: Frame, *, codes: Collection[str] = (), notices: Mapping[str, Notice] | None = None
+) -> list[Guess]:
     """Guess role and kind of every column.
 
     Parameters
@@ -75,27 +78,37 @@ def guess_schema(frame: Frame, *, codes: Collection[str] = ()) -> list[Guess]:
     frame : Frame
     codes : collection of str
         Columns of digits that are codes, not numbers (for example, written with leading zeros).
+    notices : mapping of str to Notice, optional
+        What was noticed about the values of columns. One whose values are numbers or dates is numeric also where they
+        are still text: until it is decided how to read them, a release refuses them.
     """
-    return [_guess(frame.column(f.name), labels_of(f), f.name in codes) for f in frame.table.schema]
+    known = notices or {}
+    return [
+        _guess(frame.column(f.name), labels_of(f), f.name in codes, known.get(f.name, Notice()))
+        for f in frame.table.schema
+    ]
 
 
-def _guess(column: Column, labels: Labels, is_code: bool) -> Guess:
+def _guess(column: Column, labels: Labels, is_code: bool, notice: Notice) -> Guess:
     if not _is_comparable(column):
         question = "it cannot be protected: drop it (identifier), or turn it into numbers or text first"
         reason = f"it holds {column.values.type} values"
         return Guess(column.name, Role.IDENTIFIER, None, (reason,), (question,), int(column.missing.sum()))
     n_distinct = len(column.encoded[1])
-    kind, kind_reason, kind_question = _guess_kind(column, labels, n_distinct, is_code)
+    if notice.is_numbers and column.is_text:
+        kind, kind_reason, kind_question = Kind.NUMERIC, "numbers or dates, written as text", ""
+    else:
+        kind, kind_reason, kind_question = _guess_kind(column, labels, n_distinct, is_code)
     role, role_reason, role_question = _guess_role(column, n_distinct, kind)
     bounds = None
-    if kind is Kind.NUMERIC and role is Role.QUASI_IDENTIFIER and not column.is_temporal:
+    if kind is Kind.NUMERIC and role is Role.QUASI_IDENTIFIER and column.is_number:
         bounds = _round_range(column)
     return Guess(
         name=column.name,
         role=role,
         kind=None if role is Role.IDENTIFIER else kind,
         reasons=(role_reason,) if role is Role.IDENTIFIER else (role_reason, kind_reason),
-        decide=tuple(question for question in (role_question, kind_question) if question),
+        decide=tuple(question for question in (role_question, kind_question, notice.question) if question),
         n_missing=int(column.missing.sum()),
         suggested_bounds=bounds,
     )
@@ -169,20 +182,34 @@ def _round_range(column: Column) -> tuple[float, float] | None:
     return (outward(low) if low < 0 else 0.0), (outward(high) if high > 0 else 0.0)
 
 
-def draft_recipe(guesses: Sequence[Guess], *, table_name: str, n_records: int, k: int = 5) -> str:
+def decisions_in(text: str) -> int:
+    """How many lines of a draft are marked as questions to a person."""
+    return sum("# DECIDE: " in line for line in text.splitlines())
+
+
+def draft_recipe(
+    guesses: Sequence[Guess], *, table_name: str, n_records: int, k: int = 5, input_lines: Sequence[str] = ()
+) -> str:
     """The guesses as a commented recipe; what a person must decide is marked ``DECIDE``."""
-    questions = sum(len(guess.decide) for guess in guesses) + 1
-    lines = [
+    body = "\n".join(_draft_lines(guesses, k, input_lines)) + "\n"
+    head = [
         f"# Recipe for {json_text(table_name)}: {n_records} records, {len(guesses)} columns.",
-        "# Everything below is a guess, with its reason. Change what is wrong; a line marked DECIDE needs a person.",
-        f"# There are {questions} of them.",
+        "# Everything below is a guess, with its reason. Change what is wrong. What only a person can answer is marked",
+        f"# in capitals: {decisions_in(body)} decisions.",
         "",
+    ]
+    return "\n".join(head) + "\n" + body
+
+
+def _draft_lines(guesses: Sequence[Guess], k: int, input_lines: Sequence[str]) -> list[str]:
+    lines = [
         'method = "mdav"',
         f"k = {k}            # DECIDE: how many records must share each published combination of quasi-identifiers",
         "",
         "[space]",
         'standardize = "zscore"   # or "minmax", "bounds", "none"',
         "",
+        *input_lines,
     ]
     lines += _missing_section(guesses)
     lines += [
@@ -195,7 +222,7 @@ def draft_recipe(guesses: Sequence[Guess], *, table_name: str, n_records: int, k
     ]
     for guess in guesses:
         lines += ["", *_attribute_section(guess)]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _missing_section(guesses: Sequence[Guess]) -> list[str]:

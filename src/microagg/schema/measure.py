@@ -65,7 +65,8 @@ class Measured:
         """The same attribute of some of the records."""
         import pyarrow as pa
 
-        column = Column(self.name, self.column.array.take(pa.array(rows)), self.column.ordered_categories)
+        # Counted from where it was counted before: the smallest value may be among the records left out.
+        column = replace(self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin)
         return replace(self, column=column, values=self.values[rows])
 
     def published(self, values: npt.NDArray[np.float64]) -> pa.Array:
@@ -83,8 +84,14 @@ class Measured:
         return self.column.array.take(pa.array(rows, mask=missing))
 
 
-def measure(column: Column, attribute: Attribute) -> Measured:
+def measure(column: Column, attribute: Attribute, *, data_free: bool = False) -> Measured:
     """Put a column on the scale its declaration names.
+
+    Parameters
+    ----------
+    data_free : bool
+        Count dates and large integers from the declared bounds, not from the smallest value: no record's number then
+        depends on another record.
 
     Raises
     ------
@@ -93,13 +100,22 @@ def measure(column: Column, attribute: Attribute) -> Measured:
         declared or are not in the taxonomy, an ordinal attribute without an order. Counts are named, values never.
     """
     if attribute.kind is Kind.NUMERIC:
-        return _measure_numeric(column, attribute)
+        return _measure_numeric(column, attribute, data_free)
     if attribute.kind is Kind.ORDINAL:
         return _measure_ordinal(column, attribute)
     return _measure_nominal(column, attribute)
 
 
-def _measure_numeric(column: Column, attribute: Attribute) -> Measured:
+def _measure_numeric(column: Column, attribute: Attribute, data_free: bool) -> Measured:
+    bounds = None
+    if attribute.bounds is not None:
+        outside = column.n_outside(*attribute.bounds)
+        if outside:
+            raise TableError(f"column {column.name!r} has {outside} values outside its declared bounds")
+        if data_free:
+            column = column.counted_from_bounds(*attribute.bounds)
+        low, high = (column.number_of(bound) for bound in attribute.bounds)
+        bounds = (low, high)
     values = column.numbers()
     infinite = int(np.isinf(values).sum())
     if infinite:
@@ -107,13 +123,6 @@ def _measure_numeric(column: Column, attribute: Attribute) -> Measured:
     huge = int((np.abs(values) > _LARGEST).sum())
     if huge:
         raise TableError(f"column {column.name!r} holds {huge} values beyond {_LARGEST:g}; their mean cannot be taken")
-    bounds = None
-    if attribute.bounds is not None:
-        low, high = (column.number_of(bound) for bound in attribute.bounds)
-        outside = int(((values < low) | (values > high)).sum())
-        if outside:
-            raise TableError(f"column {column.name!r} has {outside} values outside its declared bounds")
-        bounds = (low, high)
     return Measured(column, attribute, values, bounds=bounds)
 
 

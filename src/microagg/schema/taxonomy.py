@@ -70,11 +70,12 @@ class Taxonomy:
     def _refuse_cycles(self, roots: Sequence[str]) -> None:
         reaches_root = set(roots)
         for node in self.parents:
-            path: list[str] = []
+            path: dict[str, None] = {}  # in order, and quick to look up: a tree may be a long chain
             while node not in reaches_root:
                 if node in path:
-                    raise RecipeError(f"the taxonomy has a cycle through {_named(path[path.index(node) :])}")
-                path.append(node)
+                    cycle = list(path)
+                    raise RecipeError(f"the taxonomy has a cycle through {_named(cycle[cycle.index(node) :])}")
+                path[node] = None
                 node = self.parents[node]
             reaches_root.update(path)
 
@@ -97,7 +98,7 @@ class Taxonomy:
         """Build a tree from an outline: one node a line, children indented deeper than their parent."""
         parents: dict[str, str] = {}
         above: list[tuple[int, str]] = []
-        seen: set[str] = set()
+        seen: dict[str, int] = {}  # errors name lines, not what they say: the file may not be a taxonomy at all
         for number, line in enumerate(text.expandtabs(4).splitlines(), start=1):
             label = line.strip()
             if not label or label.startswith("#"):
@@ -106,12 +107,12 @@ class Taxonomy:
             while above and above[-1][0] >= indent:
                 above.pop()
             if label in seen:
-                raise RecipeError(f"line {number} of the taxonomy names {label!r} a second time")
+                raise RecipeError(f"line {number} of the taxonomy names the category of line {seen[label]} again")
             if not above and seen:
-                raise RecipeError(f"line {number} of the taxonomy starts a second root, {label!r}; indent it")
+                raise RecipeError(f"line {number} of the taxonomy starts a second root; indent it")
             if above:
                 parents[label] = above[-1][1]
-            seen.add(label)
+            seen[label] = number
             above.append((indent, label))
         if not parents:
             raise RecipeError("the taxonomy has no categories: write the root, then its children, indented")
@@ -121,21 +122,25 @@ class Taxonomy:
     def from_nested(cls, tree: Any) -> Taxonomy:
         """Build a tree from nested objects, ``{"root": {"branch": ["leaf", "leaf"]}}``."""
         parents: dict[str, str] = {}
-
-        def hang(children: Any, parent: str) -> None:
-            items = children.items() if isinstance(children, Mapping) else [(child, None) for child in children or ()]
-            for child, below in items:
-                if not isinstance(child, str):
-                    raise RecipeError("categories of a taxonomy must be text")
-                if child in parents:
-                    raise RecipeError(f"the taxonomy names {child!r} a second time")
-                parents[child] = parent
-                hang(below, child)
-
         if not isinstance(tree, Mapping) or len(tree) != 1:
             raise RecipeError('a taxonomy file in JSON holds one root: {"root": {"branch": ["leaf", ...]}}')
         ((root, children),) = tree.items()
-        hang(children, root)
+        above = [(root, children)]
+        while above:
+            parent, children = above.pop()
+            if isinstance(children, Mapping):
+                items = list(children.items())
+            elif children is None or isinstance(children, list | tuple):
+                items = [(child, None) for child in children or ()]
+            else:
+                raise RecipeError("below a category of a taxonomy stand others: an object, or a list of texts")
+            for child, _ in items:
+                if not isinstance(child, str):
+                    raise RecipeError("categories of a taxonomy must be text")
+                if child in parents or child == root:
+                    raise RecipeError(f"the taxonomy names a category a second time, after {len(parents)} others")
+                parents[child] = parent
+            above += reversed([(child, below) for child, below in items if below is not None])
         return cls(parents)
 
     @classmethod
@@ -143,12 +148,36 @@ class Taxonomy:
         """Read a taxonomy from an outline (``.txt``) or nested JSON (``.json``) file."""
         path = Path(path)
         try:
+            if path.exists() and not path.is_file():
+                raise RecipeError(f"the taxonomy {path.name!r} is not a file")
             text = path.read_text(encoding="utf-8")
             return cls.from_nested(json.loads(text)) if path.suffix.lower() == ".json" else cls.from_outline(text)
         except FileNotFoundError:
             raise RecipeError(f"no taxonomy file named {path.name!r}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError, OSError):
+        except RecursionError:
+            raise RecipeError(
+                f"the taxonomy file {path.name!r} nests too deep; write it as an outline (.txt)"
+            ) from None
+        except RecipeError:
+            raise
+        except (ValueError, OSError):
             raise RecipeError(f"the taxonomy file {path.name!r} is not UTF-8 text of its format") from None
+
+    @classmethod
+    def load_beside(cls, folder: str | Path, name: str) -> Taxonomy:
+        """Read a taxonomy that lies in `folder` or below it: a recipe of somebody else's must not name any file."""
+        folder, relative = Path(folder).resolve(), Path(name)
+        outside = bool(relative.is_absolute() or relative.drive or ".." in relative.parts)
+        try:
+            outside = outside or not (folder / relative).resolve().is_relative_to(folder)
+        except (OSError, RuntimeError, ValueError):  # links in a circle, or no name of a file
+            outside = True
+        if outside:
+            raise RecipeError(
+                f"{relative.name!r} does not lie beside the recipe: put the file there, or in a folder below, and name "
+                "it from there, without '..'"
+            )
+        return cls.load(folder / relative)
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import RecipeError, did_you_mean
+from microagg.tables.phrases import names_phrase
 
 __all__ = ["BlockForm", "association", "choose_blocks", "contiguous_blocks", "correlated_blocks", "spread_blocks"]
 
@@ -83,18 +85,21 @@ def spread_blocks(names: Sequence[str], association: npt.NDArray[np.float64], si
 def given_blocks(names: Sequence[str], given: Sequence[Sequence[str]]) -> Blocks:
     """Blocks as listed, after checking that each attribute is in just one."""
     listed = [name for block in given for name in block]
-    unknown = [name for name in listed if name not in names]
+    known, counts = set(names), Counter(listed)
+    unknown = [name for name in listed if name not in known]
     if unknown:
         hint = did_you_mean(unknown[0], names)
         raise RecipeError(f"blocks.attributes names {unknown[0]!r}, which is not a declared quasi_identifier.{hint}")
-    twice = sorted({name for name in listed if listed.count(name) > 1})
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
-        raise RecipeError(f"blocks.attributes overlap: {', '.join(map(repr, twice))} must be in one block only")
-    absent = [name for name in names if name not in listed]
+        raise RecipeError(
+            f"blocks.attributes overlap: {names_phrase(list(map(repr, twice)))} must be in one block only"
+        )
+    absent = [name for name in names if name not in counts]
     if absent:
         raise RecipeError(
-            f"blocks.attributes miss {', '.join(map(repr, absent))}: add to a block, for example attributes = "
-            f"[..., {list(absent)!r}]"
+            f"blocks.attributes miss {names_phrase(list(map(repr, absent)))}: add to a block, for example attributes = "
+            f"[..., {list(absent[:12])!r}]"
         )
     if any(not block for block in given):
         raise RecipeError("blocks.attributes has an empty block: leave it out")

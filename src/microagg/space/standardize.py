@@ -50,17 +50,14 @@ def standardize(
     present = values[~np.isnan(values)]
     if how is Standardize.NONE or not present.size:
         return values.copy()
+    if how is Standardize.BOUNDS:
+        return _within_bounds(values, bounds, name)
     # A power of two, so nothing is rounded, brings values near 1: squares neither overflow nor vanish.
     exponent = -int(np.frexp(np.abs(present).max())[1])
     values, present = np.ldexp(values, exponent), np.ldexp(present, exponent)
-    if how is Standardize.BOUNDS:
-        if bounds is None:
-            raise TableError(f"standardize = 'bounds' needs bounds of column {name!r}. Add: bounds = [low, high]")
-        low, high = np.ldexp(np.array(bounds), exponent)
-        origin, unit = low, high - low
-    elif present.min() == present.max():
+    if present.min() == present.max():
         return values - float(present[0])
-    elif how is Standardize.MINMAX:
+    if how is Standardize.MINMAX:
         origin, unit = present.min(), np.ptp(present)
     else:
         # The mean of centred values is taken off again: what remains of it after one pass is rounding
@@ -69,4 +66,21 @@ def standardize(
         origin = origin + (present - origin).mean()
         unit = np.sqrt(np.mean((present - origin) ** 2))
     scaled: npt.NDArray[np.float64] = (values - origin) / unit
+    return scaled
+
+
+def _within_bounds(
+    values: npt.NDArray[np.float64], bounds: tuple[float, float] | None, name: str
+) -> npt.NDArray[np.float64]:
+    """Map declared bounds to [0, 1]; each value by itself, with nothing that depends on other values."""
+    if bounds is None:
+        raise TableError(f"standardize = 'bounds' needs bounds of column {name!r}. Add: bounds = [low, high]")
+    # Halved where the width could overflow, and scaled up where a quotient of denormals would lose digits.
+    exponent = -int(np.frexp(np.abs(bounds).max())[1])
+    with np.errstate(under="ignore"):
+        (low, high), values = np.ldexp(np.array(bounds), exponent), np.ldexp(values, exponent)
+    width = high - low
+    if not width > 0:
+        raise TableError(f"column {name!r}: its bounds are too near each other to measure with. Declare wider ones")
+    scaled: npt.NDArray[np.float64] = (values - low) / width
     return scaled

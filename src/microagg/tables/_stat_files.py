@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,6 +54,11 @@ _LIMITS = {
         largest_double=2.0**1023,
     ),
 }
+_HEADER = 1_024  # bytes; both kinds of file say within these when they were written
+_CLOCKS_IN_HEADERS = (
+    (re.compile(rb"\A\$FL[23].{88}(\d\d \w{3} \d\d\d\d:\d\d:\d\d)", re.DOTALL), b"01 Jan 7000:00:00"),
+    (re.compile(rb"<timestamp>\x11(\d\d \w{3} \d{4} \d\d:\d\d)</timestamp>"), b"01 Jan 1970 00:00"),
+)
 _STATA_LONG = (-2_147_483_647, 2_147_483_620)
 _DEFAULT_FORMATS = {
     "sav": {"date": "DATE11", "datetime": "DATETIME23.2", "time": "TIME8"},
@@ -85,6 +91,18 @@ def write_statistics(table: pa.Table, path: Path, file_format: str) -> None:
             pyreadstat.write_dta(frame, target, version=14, **about)
     except Exception:  # what the library says may quote records
         raise TableError(f"{path.name} could not be written as {FORMATS[file_format]}.") from None
+    _forget_the_clock(path)
+
+
+def _forget_the_clock(path: Path) -> None:
+    """Put a fixed moment in the place of when the file was written: the same table gives the same bytes."""
+    with path.open("r+b") as file:
+        for clock, instead in _CLOCKS_IN_HEADERS:
+            file.seek(0)
+            found = clock.search(file.read(_HEADER))
+            if found is not None:
+                file.seek(found.start(1))
+                file.write(instead)
 
 
 def _frame_for_pyreadstat(table: pa.Table) -> Any:
@@ -114,8 +132,8 @@ def _check_names(names: list[str], file_format: str) -> None:
         raise TableError(
             f"{FORMATS[file_format]} cannot hold columns called {listed(bad)}. Its names have {limits.rule_for_names}."
         )
-    in_lower_case = [name.lower() for name in names]
-    alike = [name for name in names if in_lower_case.count(name.lower()) > 1]
+    in_lower_case = Counter(name.lower() for name in names)
+    alike = [name for name in names if in_lower_case[name.lower()] > 1]
     if alike and file_format == "sav":
         raise TableError(f"SPSS ignores upper and lower case, so these columns collide: {listed(alike)}.")
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from microagg.tables.read import format_of, read_table
+from microagg.tables.dialect import STANDARD, Dialect
+from microagg.tables.read import DELIMITERS, format_of, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["columns_with_leading_zeros"]
 
 
-def columns_with_leading_zeros(path: str | Path) -> list[str]:
-    """Columns of a text file of which some field is all digits and starts with a zero, like a postcode 08001."""
+def columns_with_leading_zeros(path: str | Path, table: pa.Table, dialect: Dialect = STANDARD) -> list[str]:
+    """Columns of a text file of which some field is all digits and starts with a zero, like a postcode 08001.
+
+    Parameters
+    ----------
+    path : str or path
+    table : pyarrow.Table
+        The file as it was read.
+    dialect : Dialect, optional
+        How it was read.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if format_of(path) not in ("csv", "csv.gz", "tsv"):
+    numbers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if format_of(path) not in DELIMITERS or not numbers:
         return []
-    numbers = [field.name for field in read_table(path).schema if pa.types.is_integer(field.type)]
-    table = read_table(path, text_columns=numbers)
-    return [name for name in numbers if pc.any(pc.match_substring_regex(table[name], r"^0\d")).as_py()]
+    text = read_table(path, text_columns=numbers, dialect=dialect)
+    return [name for name in numbers if pc.any(pc.match_substring_regex(text[name], r"^0\d")).as_py()]

@@ -7,8 +7,10 @@ came from and gives the same back. A pandas index plays no part: records are kno
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
+from microagg.tables._native_dtypes import native_dtype
+from microagg.tables.labels import with_needed_labels
+from microagg.tables.phrases import columns_phrase
+from microagg.tables.type_ranges import float_range, stored_range, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,21 +38,6 @@ _TABLES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"
 _EXACT_INTEGERS = 2**52
 
 
-def columns_phrase(names: Sequence[str], *, limit: int = 12) -> str:
-    """Name columns in a sentence: ``columns 'a', 'b'``, cut after `limit` names.
-
-    Examples
-    --------
-    >>> columns_phrase(["age"])
-    "column 'age'"
-    >>> columns_phrase(["a", "b", "c"], limit=2)
-    "columns 'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(name if len(name) <= 80 else f"{name[:77]}...") for name in names[:limit])
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
-
-
 @dataclass(frozen=True)
 class Column:
     """One attribute of a table: its Arrow values, and the order of its categories where the dtype has one."""
@@ -54,6 +45,7 @@ class Column:
     name: str
     array: pa.Array
     ordered_categories: tuple[Any, ...] | None = None
+    counted_from: int | None = None  # in place of the smallest value, see `origin`
 
     @cached_property
     def values(self) -> pa.Array:
@@ -123,8 +115,13 @@ class Column:
 
     @cached_property
     def origin(self) -> int:
-        """What :meth:`numbers` counts from: 0, or the smallest value of dates and of very large integers."""
+        """What :meth:`numbers` counts from: 0, or the smallest value of dates and of very large integers.
+
+        Where one was given (:attr:`counted_from`), as by declared bounds, it is that one, whatever the values are.
+        """
         integers = self._integers
+        if integers is not None and self.counted_from is not None:
+            return self.counted_from
         if integers is None or self.missing.all():
             return 0
         present = integers[~self.missing]
@@ -132,6 +129,17 @@ class Column:
         if high - low >= 2**62:
             raise TableError(f"column {self.name!r} spans more than 64-bit arithmetic can average")
         return low if self.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
+
+    @property
+    def _stored_range(self) -> tuple[int, int]:
+        """What integers of this column may be published: those its type can hold, and what it holds already."""
+        limits = stored_range(self.values.type)
+        assert limits is not None
+        assert self._integers is not None
+        present = self._integers[~self.missing]
+        if not len(present):
+            return limits
+        return min(limits[0], int(present.min())), max(limits[1], int(present.max()))
 
     @property
     def resolution(self) -> float | None:
@@ -215,10 +223,37 @@ class Column:
 
     def number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`numbers`."""
-        return float(self.absolute_number_of(value) - self.origin)
+        return float(self._bound(value) - self.origin)
 
     def absolute_number_of(self, value: float | dt.date | dt.datetime) -> float:
         """Where a declared bound lies on the scale of :meth:`absolute`."""
+        return float(self._bound(value))
+
+    def counted_from_bounds(self, low: float | dt.date, high: float | dt.date) -> Column:
+        """The same column, its :attr:`origin` set by declared bounds alone and by nothing that a record holds.
+
+        Values must lie within the bounds (:meth:`n_outside`).
+        """
+        if self._integers is None:
+            return self
+        first, last = (min(max(math.floor(self._bound(bound)), -(2**63)), 2**63 - 1) for bound in (low, high))
+        # From the middle where differences to an end could be beyond 64 bits.
+        return replace(self, counted_from=first if last - first < 2**63 else (first + last + 1) // 2)
+
+    def n_outside(self, low: float | dt.date, high: float | dt.date) -> int:
+        """How many values lie outside declared bounds; integers and moments are compared exactly."""
+        first, last = self._bound(low), self._bound(high)
+        integers = self._integers
+        if integers is None:
+            numbers = self.absolute()
+            return int(((numbers < first) | (numbers > last)).sum())
+        least, most = max(math.ceil(first), -(2**63)), min(math.floor(last), 2**63 - 1)
+        if most < -(2**63) or least > 2**63 - 1:
+            return int((~self.missing).sum())
+        return int((((integers < least) | (integers > most)) & ~self.missing).sum())
+
+    def _bound(self, value: float | dt.date | dt.datetime) -> float:
+        """A declared bound on the scale of :meth:`absolute`; of moments a whole number, which no float rounds."""
         import pyarrow as pa
 
         t = self.values.type
@@ -232,10 +267,15 @@ class Column:
             value = dt.datetime(value.year, value.month, value.day)
         utc = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
         since = utc - dt.datetime(1970, 1, 1)
-        return self.unit * (since.days if pa.types.is_date(t) else since.total_seconds())
+        if pa.types.is_date(t):
+            return self.unit * since.days
+        return since // dt.timedelta(microseconds=1) * self.unit // 10**6
 
     def array_of(self, numbers: FloatArray, *, origin: int | None = None) -> pa.Array:
-        """The inverse of :meth:`numbers` (``origin=0``: of :meth:`absolute`): this column's type, NaN as missing."""
+        """The inverse of :meth:`numbers` (``origin=0``: of :meth:`absolute`): this column's type, NaN as missing.
+
+        Numbers beyond what the type can hold, as a time of day after 23:59:59, become the last that it can.
+        """
         import pyarrow as pa
 
         origin = self.origin if origin is None else origin
@@ -245,12 +285,10 @@ class Column:
         if pa.types.is_null(t):
             return pa.nulls(len(numbers))
         if self._integers is None:
-            array = pa.array(numbers, mask=missing, type=pa.float64()).cast(t)
+            most = float_range(t)
+            array = pa.array(np.clip(numbers, -most, most), mask=missing, type=pa.float64()).cast(t)
         else:
-            integers = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64) + origin
-            if self.is_integer:  # rounding to a resolution may step over what the type can hold
-                limits = np.iinfo(t.to_pandas_dtype())
-                integers = np.clip(integers, max(limits.min, -(2**63)), min(limits.max, 2**63 - 1))
+            integers = within(np.where(missing, 0.0, numbers), origin, *self._stored_range)
             array = pa.array(integers, mask=missing, type=pa.int64())
             if pa.types.is_date32(t) or pa.types.is_time32(t):
                 array = array.cast(pa.int32())
@@ -260,12 +298,22 @@ class Column:
     @cached_property
     def encoded(self) -> tuple[IntArray, tuple[Any, ...]]:
         """Codes (-1 where missing) and the sorted distinct values they stand for."""
+        codes, values = self._coded
+        return codes, tuple(values.to_pylist())
+
+    @property
+    def codes(self) -> IntArray:
+        """The codes of `encoded`; also of values that Python cannot hold, such as dates after the year 9999."""
+        return self._coded[0]
+
+    @cached_property
+    def _coded(self) -> tuple[IntArray, pa.Array]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         values = self.values
         if pa.types.is_null(values.type):
-            return np.full(len(values), -1, dtype=np.int64), ()
+            return np.full(len(values), -1, dtype=np.int64), pa.nulls(0)
         if pa.types.is_floating(values.type):
             values = pc.if_else(pa.array(self.missing), pa.scalar(None, values.type), values)
         try:
@@ -279,7 +327,7 @@ class Column:
         rank[order] = np.arange(len(order))
         rank[-1] = -1
         codes = rank[pc.fill_null(dictionary.indices, -1).to_numpy(zero_copy_only=False)]
-        return codes, tuple(dictionary.dictionary.take(pa.array(order)).to_pylist())
+        return codes, dictionary.dictionary.take(pa.array(order))
 
 
 def _count_not_numbers(text: pa.Array) -> int:
@@ -302,8 +350,11 @@ class Frame:
     dtypes: Mapping[str, Any]
 
     @classmethod
-    def wrap(cls, native: Any) -> Frame:
-        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through)."""
+    def wrap(cls, native: Any, check_names: Callable[[Sequence[str]], None] | None = None) -> Frame:
+        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through).
+
+        `check_names` may refuse the names of the columns before any of them is told in a message.
+        """
         if isinstance(native, Frame):
             return native
         import narwhals as nw
@@ -316,7 +367,10 @@ class Frame:
             raise TableError(
                 f"expected a pandas, polars or pyarrow table, got {type(native).__module__}.{type(native).__name__}"
             )
-        _check_names(list(native.columns if library != "pyarrow" else native.column_names))
+        names = list(native.columns if library != "pyarrow" else native.column_names)
+        _check_names(names)
+        if check_names is not None:
+            check_names(names)
         frame = nw.from_native(native, eager_only=True)
         columns, fields, dtypes = [], [], {}
         for name in frame.columns:
@@ -344,7 +398,7 @@ class Frame:
         """An Arrow table as if it had come from `library`."""
         return cls.wrap(table_from_arrow(table, library))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(self.table.column_names)
 
@@ -379,14 +433,25 @@ class Frame:
 
     def with_arrays(self, arrays: Mapping[str, pa.Array]) -> Frame:
         """Replace whole columns by arrays of the same type."""
-        table = self.table
+        import pyarrow as pa
+
+        if not arrays:
+            return self
+        old = zip(self.table.schema, self.table.columns, strict=True)
+        new = [(f.with_type(arrays[f.name].type), arrays[f.name]) if f.name in arrays else (f, c) for f, c in old]
+        schema = pa.schema([one for one, _ in new], metadata=self.table.schema.metadata)
+        return Frame(pa.Table.from_arrays([column for _, column in new], schema=schema), self.library, self.dtypes)
+
+    def with_new_columns(self, arrays: Mapping[str, pa.Array], fields: Mapping[str, pa.Field]) -> Frame:
+        """Replace whole columns by others, whose dtypes are what the library makes of their Arrow types."""
+        table, dtypes = self.table, dict(self.dtypes)
         for name, array in arrays.items():
-            position = table.column_names.index(name)
-            table = table.set_column(position, table.schema.field(position).with_type(array.type), array)
-        return Frame(table, self.library, self.dtypes)
+            table = table.set_column(table.column_names.index(name), fields[name], array)
+            dtypes[name] = native_dtype(array, self.dtypes[name], self.library)
+        return Frame(table, self.library, dtypes)
 
     def without_unused_categories(self) -> Frame:
-        """Drop categories that no record has: a list of unused ones would still tell who was there."""
+        """Drop categories and labels that no record needs: a list of unused ones would still tell who was there."""
         import pyarrow as pa
 
         used = {}
@@ -394,7 +459,8 @@ class Frame:
             if pa.types.is_dictionary(field.type):
                 column = self.column(field.name)
                 used[field.name] = _only_used(column.array)
-        return self.with_arrays(used)
+        used_alone = self.with_arrays(used)
+        return Frame(with_needed_labels(used_alone.table), self.library, self.dtypes)
 
     @property
     def native(self) -> Any:
@@ -416,9 +482,11 @@ def _check_names(names: list[Any]) -> None:
     odd = sum(not isinstance(name, str) for name in names)
     if odd:
         raise TableError(f"column names must be text: {odd} of {len(names)} are not")
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise TableError(f"{columns_phrase(twice)}: the table has more than one column of that name")
+    counts = Counter(names)
+    if len(counts) < len(names):  # without the names: those of a file without a header are a record
+        alike = [str(place) for place, name in enumerate(names, start=1) if counts[name] > 1]
+        more = f" and {len(alike) - 12} more" if len(alike) > 12 else ""
+        raise TableError(f"the table has more than one column of the same name: columns {', '.join(alike[:12])}{more}")
 
 
 def _empty(chunked: pa.ChunkedArray) -> pa.Array:
@@ -461,6 +529,10 @@ def _pandas_series(array: pa.Array, dtype: Any) -> Any:
         return pd.Series(dtype.__from_arrow__(pa.chunked_array([array])), dtype=dtype)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb" and not array.null_count:
         return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":  # missing now, which the dtype has no place for
+        nullable = {"i": "Int", "u": "UInt"}.get(dtype.kind)
+        name = "boolean" if nullable is None else f"{nullable}{8 * dtype.itemsize}"
+        return pd.Series(pd.array(array.to_pylist(), dtype=name))
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
     if dtype == np.dtype(object):

@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from microagg.errors import TableError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 __all__ = [
@@ -36,11 +38,13 @@ __all__ = [
     "Meaning",
     "labels_of",
     "meaning_of_format",
+    "microseconds_from_numbers",
     "numbers_from_moments",
     "only_own_metadata",
     "read_labelled",
     "typed_numbers",
     "with_labels",
+    "with_needed_labels",
 ]
 
 Meaning = Literal["whole", "date", "datetime", "time", "text", "other"]
@@ -126,6 +130,35 @@ def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
 def only_own_metadata(field: pa.Field) -> dict[bytes, bytes]:
     """Return the entries of the field's metadata that microagg knows, without those of other programs."""
     return {key: text for key, text in (field.metadata or {}).items() if key.startswith(_PREFIX)}
+
+
+def with_needed_labels(table: pa.Table) -> pa.Table:
+    """Return the table with no metadata but labels, and of these only what its records need.
+
+    A label of a value that no record has would tell of records that were left out or changed; ranges of missing codes
+    tell of codes that are nulls by now; other keys are other programs'.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", ((1, "female"), (2, "male"))))
+    >>> table = with_needed_labels(pa.table([[1, 1]], schema=pa.schema([field], metadata={"pandas": "{}"})))
+    >>> labels_of(table.schema.field("sex")).value_labels, table.schema.metadata
+    (((1, 'female'),), None)
+    """
+    import pyarrow as pa
+
+    fields = [_with_needed_labels(field, table.column(place)) for place, field in enumerate(table.schema)]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def _with_needed_labels(field: pa.Field, column: pa.ChunkedArray) -> pa.Field:
+    labels = labels_of(field)
+    if labels.value_labels:
+        values = set(column.unique().to_pylist())  # 1, 1.0 and true are equal, as they are to a reader
+        needed = tuple((value, label) for value, label in labels.value_labels if value in values)
+        labels = replace(labels, value_labels=needed)
+    return with_labels(field, replace(labels, missing_ranges=()))
 
 
 class _Clock(NamedTuple):
@@ -241,6 +274,14 @@ def typed_numbers(numbers: pa.Array, stored_format: str) -> pa.Array:
     return microseconds.cast(pa.time64("us"))
 
 
+def microseconds_from_numbers(numbers: npt.NDArray[np.float64], stored_format: str) -> npt.NDArray[np.float64]:
+    """Turn the numbers of a file under a format for times into microseconds, also those that are no time of day."""
+    import numpy as np
+
+    clock = _CLOCKS[stored_format.partition(":")[0]]
+    return np.rint(np.clip(numbers, -1e300, 1e300) * float(1_000_000 // clock.units_per_second))
+
+
 def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.ChunkedArray:
     """Turn dates, timestamps or times of day into the numbers that a kind of file stores."""
     import pyarrow as pa
@@ -256,7 +297,8 @@ def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.Chun
         since_start = clock.days_before_1970 * 86_400 * clock.units_per_second
     else:
         moments = moments.cast(pa.time64("us"), safe=False)
-    units = pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 1_000_000 // clock.units_per_second)
+    # Not "safe": beyond 2^53 microseconds, in the year 2255, a double still tells milliseconds.
+    units = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), 1_000_000 // clock.units_per_second)
     return pc.add(units, since_start)
 
 

@@ -6,32 +6,33 @@ with what a library says about it, because such messages may quote records.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import os
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING
 
 from microagg.errors import TableError, did_you_mean
 from microagg.tables._excel import read_excel
-from microagg.tables._formats import FORMATS, check_names, refusing
+from microagg.tables._formats import DELIMITERS, FORMATS, check_names, refusing
+from microagg.tables._text import read_text
+from microagg.tables.dialect import DEFAULT_MISSING, STANDARD, Dialect
+from microagg.tables.joined import refuse_joined_rows
 from microagg.tables.labels import read_labelled
+from microagg.tables.missing_codes import table_without_codes
+from microagg.tables.written import retyped
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DEFAULT_MISSING", "EXTENSIONS", "FORMATS", "format_of", "read_table"]
+__all__ = ["DEFAULT_MISSING", "DELIMITERS", "EXTENSIONS", "FORMATS", "check_is_file", "format_of", "read_table"]
 
-DEFAULT_MISSING = ("", "NA", "NaN")
-
-EXTENSIONS = {f".{name}": name for name in FORMATS} | {".arrow": "feather", ".zsav": "sav"}
-DELIMITERS = {"csv": ",", "csv.gz": ",", "tsv": "\t"}
-
-_BLOCK = 1 << 24
+EXTENSIONS = {f".{name}": name for name in FORMATS} | {
+    ".tab": "tsv",
+    ".dat": "txt",
+    ".arrow": "feather",
+    ".zsav": "sav",
+}
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -67,7 +68,9 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     text_columns: Collection[str] = (),
-    missing: Sequence[str] = DEFAULT_MISSING,
+    number_columns: Collection[str] = (),
+    missing: Sequence[str] | None = None,
+    dialect: Dialect = STANDARD,
 ) -> pa.Table:
     """Read a table from a file.
 
@@ -78,9 +81,14 @@ def read_table(
     text_columns : collection of str, default ()
         Columns of a text file or an Excel sheet to read as text, so that a code such as ``007`` keeps its
         zeros. Names that the file does not have are ignored. The other formats say themselves what is text.
+    number_columns : collection of str, default ()
+        Columns of text to read as numbers, if all their text can be read so.
     missing : sequence of str, default ("", "NA", "NaN")
         Fields of a text file that stand for "missing", if they are not in quotes. A number such as -999 is a
-        number unless it is named here.
+        number unless it is named here. Instead of the dialect's `missing_values`.
+    dialect : Dialect, optional
+        How the file writes the table. Codes for missing act in every format, and so do forms of numbers and dates in
+        `number_columns` and in columns with a date format of their own; the rest in text files and Excel sheets.
 
     Returns
     -------
@@ -95,18 +103,21 @@ def read_table(
 
     Notes
     -----
-    *Text files* (``.csv``, ``.csv.gz``, ``.tsv``) are UTF-8, with or without a byte order mark, and have a
-    header. A column gets the first type that fits all its values: int64, bool (only the words true and
-    false), date, time, timestamp, double, string; a column without any value has Arrow's type null. Quotes
-    around a number do not make it text. Integers that int64 cannot hold are kept as text rather than rounded.
-    Blank lines are skipped.
+    *Text files* (``.csv``, ``.csv.gz``, ``.tsv``, and ``.txt`` with a separator) are UTF-8, with or without a byte
+    order mark, and have a header, unless the dialect says otherwise. A file that looks as if whole rows were one
+    field is refused, unless its separator is given. A column gets the first type that fits all its values: int64,
+    bool (only the words true and false), date, time, timestamp, double, string; a column without any value has
+    Arrow's type null. Quotes around a number do not make it text. Integers that int64 cannot hold are kept as text
+    rather than rounded. Blank lines are skipped.
 
-    *Excel*: the first sheet, with a header in its first row and the cached values of formulas. A column is
+    *Excel*: the sheet with values (of several, the dialect's), with a header in its first row and the cached values
+    of formulas. A column is
     int64, double (integers and decimals), bool, timestamp, time or, with any other mixture, string. Empty
     cells and errors such as ``#DIV/0!`` are missing; empty rows at the end are not records.
 
     *SPSS, Stata, SAS*: an empty text and a value that the file declares as missing (a missing range, ``.a``
-    to ``.z``) are missing. SPSS and SAS have no integers: a column becomes int64 if its format shows no
+    to ``.z``) are missing; `microagg.tables.declared_missing` counts the latter.
+    SPSS and SAS have no integers: a column becomes int64 if its format shows no
     decimals (``F8.0``) and all its values are whole. Columns with a date format become dates, timestamps or
     times. A transport file (``.xpt``) does not say how many records it has: one that was cut between two
     records may look whole. SAS value labels lie in a catalogue file, which is not read. The tests read SPSS,
@@ -115,21 +126,29 @@ def read_table(
     """
     path = Path(path)
     file_format = format_of(path)
-    _check_is_file(path)
+    check_is_file(path)
+    if missing is not None:
+        dialect = replace(dialect, missing_values=tuple(missing))
     if file_format in DELIMITERS:
-        table = _read_text(path, file_format, text_columns, missing)
+        table = read_text(path, file_format, dialect, text_columns, number_columns)
     elif file_format in ("parquet", "feather"):
         table = _read_arrow(path, file_format)
     elif file_format == "xlsx":
-        table = read_excel(path, text_columns)
+        table = read_excel(path, dialect, text_columns, number_columns)
     else:
         with refusing(path, file_format):
             table = read_labelled(path, file_format)
+    if file_format not in (*DELIMITERS, "xlsx"):
+        table = table_without_codes(table, dialect.missing)
+        asked = {*number_columns, *dialect.date_formats}
+        table = retyped(table, dialect, [name for name in table.column_names if name not in asked], number_columns)
     check_names(table.column_names, path)
-    return table
+    refuse_joined_rows(table, dialect.separator)
+    return table_without_codes(table, dialect.missing)
 
 
-def _check_is_file(path: Path) -> None:
+def check_is_file(path: Path) -> None:
+    """Refuse a path where there is no file that can be opened."""
     if path.is_dir():
         raise TableError(f"{path.name} is a directory, not a file.")
     try:
@@ -139,121 +158,6 @@ def _check_is_file(path: Path) -> None:
         raise TableError(f"{path.name}: no such file.") from None
     except OSError as error:
         raise TableError(f"{path.name} cannot be opened: {error.strerror}.") from None
-
-
-# Text files
-
-
-def _read_text(path: Path, file_format: str, text_columns: Collection[str], missing: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-
-    file = _TextFile(path, DELIMITERS[file_format], tuple(missing))
-    with refusing(path, file_format):
-        file.check_encoding_and_quotes()
-        names, has_rows = file.header()
-    check_names(names, path)
-    types = dict.fromkeys(text_columns, pa.string())
-    if not has_rows:
-        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
-    with refusing(path, file_format):
-        table = file.parse(types)
-        too_long = file.columns_with_too_long_integers(table)
-        return file.parse(types | dict.fromkeys(too_long, pa.string())) if too_long else table
-
-
-@dataclass(frozen=True)
-class _TextFile:
-    path: Path
-    delimiter: str
-    missing: tuple[str, ...]
-
-    @property
-    def is_compressed(self) -> bool:
-        return self.path.suffix.lower() == ".gz"
-
-    @contextmanager
-    def open(self, encoding: str) -> Iterator[TextIO]:
-        with (gzip.open if self.is_compressed else open)(self.path, "rb") as stream:
-            yield io.TextIOWrapper(cast(BinaryIO, stream), encoding, newline="")
-
-    def check_encoding_and_quotes(self) -> None:
-        """Refuse other encodings, and a quote that is never closed: Arrow would read on to the file's end."""
-        n_quotes = 0
-        with self.open("utf-8") as text:
-            try:
-                while block := text.read(_BLOCK):
-                    n_quotes += block.count('"')
-            except UnicodeDecodeError:
-                raise TableError(f"{self.path.name} is not in UTF-8; save it in this encoding.") from None
-        if n_quotes % 2 == 0:
-            return
-        with self.open("utf-8") as text:
-            try:
-                for _ in csv.reader(text, delimiter=self.delimiter, strict=True):
-                    pass
-            except csv.Error:
-                raise TableError(
-                    f"{self.path.name} has a quoted field that does not end: "
-                    "the file is cut short, or a quote inside a field is not doubled."
-                ) from None
-
-    def header(self) -> tuple[list[str], bool]:
-        """Return the names of the columns, and whether any row follows them."""
-        with self.open("utf-8-sig") as text:
-            names: list[str] = next((row for row in csv.reader(text, delimiter=self.delimiter) if row), [])
-            if not names:
-                raise TableError(f"{self.path.name} is empty: it has no header.")
-            return names, any(line.strip("\r\n") for line in text)
-
-    def parse(self, types: dict[str, Any]) -> pa.Table:
-        ragged: list[Any] = []
-        table = self._parse(types, ragged, use_threads=True)
-        if ragged:
-            ragged.clear()  # only a single thread knows at which row it is
-            self._parse(types, ragged, use_threads=False)
-            first = ragged[0]
-            raise TableError(
-                f"{self.path.name} has {first.expected_columns} columns, but {len(ragged)} of its rows have "
-                f"another number of fields. The first is row {first.number} with {first.actual_columns} "
-                "(the header is row 1)."
-            )
-        return table
-
-    def _parse(self, types: dict[str, Any], ragged: list[Any], *, use_threads: bool) -> pa.Table:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        def note_and_skip(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
-        reading = arrow_csv.ReadOptions(use_threads=use_threads, block_size=_BLOCK)
-        parsing = arrow_csv.ParseOptions(
-            delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note_and_skip
-        )
-        converting = arrow_csv.ConvertOptions(
-            column_types=types,
-            null_values=list(self.missing),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            true_values=["true", "True", "TRUE"],
-            false_values=["false", "False", "FALSE"],
-        )
-        with pa.input_stream(str(self.path), compression="gzip" if self.is_compressed else None) as stream:
-            return arrow_csv.read_csv(stream, reading, parsing, converting)
-
-    def columns_with_too_long_integers(self, table: pa.Table) -> list[str]:
-        """Return the columns whose integers int64 cannot hold; as doubles, different ones would be equal."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        doubles = [field.name for field in table.schema if pa.types.is_float64(field.type)]
-        large = [name for name in doubles if pc.any(pc.greater_equal(pc.abs(table[name]), 2.0**63)).as_py()]
-        if not large:
-            return []
-        as_text = self.parse(dict.fromkeys(large, pa.string()))
-        integer = r"^\s*[+-]?\d{19,}\s*$"
-        return [name for name in large if pc.any(pc.match_substring_regex(as_text[name], integer)).as_py()]
 
 
 # Files of Arrow's own kind

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from microagg.errors import TableError
-from microagg.tables._columns import is_text, listed, without_dictionaries
+from microagg.tables._columns import is_text, listed, with_columns, without_dictionaries
 from microagg.tables._stat_files import write_statistics
 from microagg.tables.labels import (
     only_own_metadata,
@@ -60,7 +61,8 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     after 120 bytes; Stata: of integers only). Labels of values that are not of the column's type are left
     out, and so are missing ranges. Truth values become 0 and 1 with the labels "false" and "true", categories
     text, decimals doubles, NaN missing. An empty text cannot be told from a missing one, and SPSS ignores
-    blanks at the end of a text. Both store timestamps as doubles, which is exact to the millisecond.
+    blanks at the end of a text. Both store timestamps as doubles, which is exact to the millisecond. When the
+    file was written is not in it.
     """
     path = Path(path)
     file_format = format_of(path)
@@ -86,7 +88,7 @@ def _publishable(table: pa.Table) -> pa.Table:
 
     if not table.column_names:
         raise TableError("The table has no columns.")
-    repeated = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(table.column_names).items() if count > 1)
     if repeated:
         raise TableError(f"More than one column is called {listed(repeated)}.")
     columns = [_publishable_column(table.column(i), field.name) for i, field in enumerate(table.schema)]
@@ -162,12 +164,13 @@ def _with_plain_times(table: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     seconds = pa.time32("s")
+    times = {}
     for position, field in enumerate(table.schema):
         if pa.types.is_time(field.type):
             whole = table.column(position).cast(seconds, safe=False)
             if pc.all(pc.equal(whole.cast(field.type), table.column(position)), min_count=0).as_py():
-                table = table.set_column(position, field.with_type(seconds), whole)
-    return table
+                times[position] = whole
+    return with_columns(table, times)
 
 
 @contextmanager

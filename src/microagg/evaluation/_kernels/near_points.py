@@ -62,7 +62,7 @@ def nearest_points(columns, lows, highs, starts, queries, squared, places):
         query = queries[row]
         best, place = np.inf, -1
         waiting[0], distances[0], depth = 0, 0.0, 1
-        while depth > 0:
+        while depth > 0:  # ends: every node of the tree is put on the pile once at most, and one leaves every time
             depth -= 1
             node = waiting[depth]
             if distances[depth] >= best:
@@ -91,7 +91,7 @@ def ties_unless_closer(columns, lows, highs, starts, queries, closer, as_close, 
         query = queries[row]
         count = 0
         waiting[0], distances[0], depth = 0, 0.0, 1
-        while depth > 0:
+        while depth > 0:  # ends: every node of the tree is put on the pile once at most, and one leaves every time
             depth -= 1
             node = waiting[depth]
             if node < n_leaves - 1:

@@ -13,6 +13,8 @@ from microagg.evaluation.known import sets_of_size
 from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.records import Values
 from microagg.evaluation.risk.linkage import known_sets
+from microagg.privacy.diversity import single_values
+from microagg.schema.attribute import Role
 
 __all__ = ["ANONYMITY", "real_anonymity"]
 
@@ -70,6 +72,18 @@ def _k_prime_of_sets(context: Context) -> Worth:
     return Worth(float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found)
 
 
+def _unique_values(context: Context) -> Worth:
+    names = context.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+    details: dict[str, float | None] = {
+        name: single_values(codes_of(context.after, name)) / context.after.n_records
+        for name in names
+        if name in context.after.names
+    }
+    if not details:
+        return Worth(None, "no attribute is published as it is")
+    return Worth(max(value for value in details.values() if value is not None), details=details)
+
+
 def _records(context: Context) -> float:
     return float(context.after.n_records)
 
@@ -113,6 +127,16 @@ ANONYMITY = (
         "lower",
         "share of released records whose combination of quasi-identifiers no other record has",
         lambda context: Worth(float((context.cell_sizes == 1).sum()) / context.after.n_records),
+        high=1.0,
+    ),
+    Definition(
+        "unique_values",
+        "risk",
+        "anonymity",
+        "lower",
+        "share of released records whose value of an attribute published as it is (confidential or not) no other "
+        "record has: the largest over attributes; a missing value is none. Whoever knows such a value finds its record",
+        _unique_values,
         high=1.0,
     ),
 )

@@ -13,12 +13,13 @@ from microagg.evaluation.records import Values
 from microagg.privacy.diversity import (
     STEP,
     Diversity,
+    agreeing_records,
     coarse_codes,
     entropy_per_cell,
     label_diversity,
     recursive_per_cell,
 )
-from microagg.schema.attribute import Kind
+from microagg.schema.attribute import Kind, Role
 from microagg.schema.measure import Measured
 from microagg.space.standardize import standardize
 
@@ -33,23 +34,28 @@ _MOST_RECURSIVE = 10
 STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
 
 
-def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
-    """Each attribute's values as codes: all apart, and numbers in steps of 0.2 standard deviations."""
-    exact: list[FloatArray] = []
-    coarse: list[npt.NDArray[np.generic]] = []
+def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[IntArray], list[IntArray]]:
+    """Each attribute's values as codes 0, 1, ...: all apart, and numbers in steps of 0.2 standard deviations."""
+    exact: list[IntArray] = []
+    coarse: list[IntArray] = []
     for attribute in attributes:
-        codes = np.where(attribute.missing, np.inf, attribute.values)
+        codes = _dense(np.where(attribute.missing, np.inf, attribute.values))
         exact.append(codes)
-        steps = coarse_codes(standardize(attribute.values, "zscore"))
-        coarse.append(steps if attribute.kind is Kind.NUMERIC else codes)
+        in_steps = attribute.kind is Kind.NUMERIC
+        coarse.append(_dense(coarse_codes(standardize(attribute.values, "zscore"))) if in_steps else codes)
     return exact, coarse
+
+
+def _dense(values: npt.NDArray[np.generic]) -> IntArray:
+    codes: IntArray = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def _diversity(context: Context) -> Diversity:
     return context.once("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
 
 
-def confidential_codes(context: Context) -> tuple[list[FloatArray], list[npt.NDArray[np.generic]]]:
+def confidential_codes(context: Context) -> tuple[list[IntArray], list[IntArray]]:
     """The confidential attributes as codes: all values apart, and numbers in steps."""
     return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
 
@@ -102,7 +108,31 @@ def _recursive(context: Context) -> Worth:
     return Worth(found["l = 2"], context.unmeasured, details=found)
 
 
+def _agreement(context: Context) -> Worth:
+    names = [name for name in context.schema.of_role(Role.CONFIDENTIAL) if name in context.after.names]
+    if not names:
+        return Worth(None, "no confidential attribute is published")
+    codes = [context.after.column(name).codes for name in names]
+    n_records = context.after.n_records
+    details: dict[str, float | None] = {
+        name: agreeing_records(one, context.cells) / n_records for name, one in zip(names, codes, strict=True)
+    }
+    by_chance = [max(agreeing_records(one, cells) for one in codes) / n_records for cells in shuffled_cells(context)]
+    worst = max(value for value in details.values() if value is not None)
+    return Worth(worst, baseline=float(np.mean(by_chance)), details=details)
+
+
 DIVERSITY = (
+    Definition(
+        "agreement",
+        "risk",
+        "diversity",
+        "lower",
+        "share of records in cells that agree in a confidential attribute, missing counted as a value: the largest "
+        "over attributes, with or without a kind. What is true of the whole cell is known of each of its records",
+        _agreement,
+        high=1.0,
+    ),
     Definition(
         "l_avg",
         "risk",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
@@ -98,6 +99,18 @@ def _wasserstein(context: Context) -> Worth:
     )
 
 
+def _categories_lost(context: Context) -> Worth:
+    details: dict[str, float | None] = {}
+    for one in context.pairs:
+        if one.joint.kind is Kind.NUMERIC:
+            continue
+        before, after = (set(np.unique(side[~np.isnan(side)]).tolist()) for side in one.values)
+        details[one.name] = len(before - after) / len(before) if before else None
+    if not details:
+        return Worth(None, "needs a nominal or ordinal quasi-identifier")
+    return mean_of(details)
+
+
 DISTRIBUTION = (
     Definition(
         "JSD",
@@ -109,6 +122,7 @@ DISTRIBUTION = (
         "nominal attributes by value, missing a value of its own",
         _jsd,
         high=1.0,
+        holds_of=RowKind.RANKS,
     ),
     Definition(
         "wasserstein",
@@ -119,6 +133,7 @@ DISTRIBUTION = (
         "standard deviations of the original; of values that are present",
         _wasserstein,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
     ),
     Definition(
         "KS",
@@ -130,5 +145,17 @@ DISTRIBUTION = (
         _ks,
         high=1.0,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
+    ),
+    Definition(
+        "categories_lost",
+        "utility",
+        "distribution",
+        "lower",
+        "mean over nominal and ordinal quasi-identifiers of the share of the original's categories that no released "
+        "record has",
+        _categories_lost,
+        high=1.0,
+        holds_of=RowKind.RANKS,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.utility.moments import moments_of, scaled
@@ -127,5 +128,6 @@ PROBABILISTIC = (
         _pil,
         high=1.0,
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.MEANS,
     ),
 )

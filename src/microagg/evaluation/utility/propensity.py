@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
 from microagg.evaluation.pairs import Pair
@@ -212,5 +213,6 @@ PROPENSITY = (
         "/ N for K coefficients and N records, expected of a table drawn anew from the original's distribution",
         _pmse,
         high=_highest,
+        holds_of=RowKind.MEANS,
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
@@ -98,6 +99,7 @@ QUERIES = (
         "the original, of one numeric or ordinal quasi-identifier",
         lambda context: _error(context.numbers, 1, context.rng("range queries")),
         needs=(Need.NUMBERS,),
+        holds_of=RowKind.RANKS,
     ),
     Definition(
         "count_query_error",
@@ -107,5 +109,6 @@ QUERIES = (
         f"mean over {_N_QUERIES} random queries of {_BOUND}; a query has conditions on three published attributes with "
         "a kind: a range, or about half of the categories",
         lambda context: _error(context.published, 3, context.rng("count queries")),
+        holds_of=RowKind.MEANS,
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
 from microagg.evaluation.pairs import Pair
@@ -79,6 +80,7 @@ STRUCTURE = (
         "attributes constant in the original are left out",
         _difference(correlations),
         high=2.0,
+        holds_of=RowKind.MEANS,
     ),
     Definition(
         "rank_correlation_difference",
@@ -88,6 +90,7 @@ STRUCTURE = (
         f"mean over {_OVER} of |r' - r|, r Spearman's rank correlation; otherwise as correlation_difference",
         _difference(rank_correlations),
         high=2.0,
+        holds_of=RowKind.MEANS,
     ),
     Definition(
         "eigenvalue_difference",
@@ -97,5 +100,6 @@ STRUCTURE = (
         "mean absolute difference between the eigenvalues, largest first, of the two covariance matrices of numeric "
         "and ordinal published attributes, both in standard deviations of the original",
         _eigenvalues,
+        holds_of=RowKind.MEANS,
     ),
 )

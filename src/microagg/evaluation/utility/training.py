@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.learning import Learning, check_target, learn
@@ -68,6 +69,7 @@ TRAINING = tuple(
         high=1.0,
         needs=(Need.TARGET,),
         default=False,
+        holds_of=RowKind.MEANS,
     )
     for score, (low, words) in _SCORES.items()
     for side, trained in _SIDES.items()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.utility.moments import Moments, moments_of, scaled
@@ -45,7 +46,9 @@ def _variances(context: Context) -> Worth:
     details: dict[str, float | None] = {}
     for i, one in enumerate(context.numbers):
         change = abs(after.variances[i] - before.variances[i])
-        details[one.name] = None if one.is_constant else float(change / before.variances[i])
+        # Of denormal numbers the variance vanishes though they vary.
+        vanishes = one.is_constant or not before.variances[i] > 0
+        details[one.name] = None if vanishes else float(change / before.variances[i])
     return mean_of(details)
 
 
@@ -100,9 +103,12 @@ def _define(
     compute: Callable[[Context], Worth],
     *more: Need,
     high: float | None = None,
+    holds_of: RowKind = RowKind.MEANS,
 ) -> Definition:
     needs = (Need.NUMBERS, *more)
-    return Definition(name, "utility", "variation", "lower", formula, compute, high=high, needs=needs)
+    return Definition(
+        name, "utility", "variation", "lower", formula, compute, high=high, needs=needs, holds_of=holds_of
+    )
 
 
 _OVER = "numeric and ordinal quasi-identifiers"
@@ -112,11 +118,13 @@ VARIATION = (
         "variation_means",
         f"mean over {_OVER} of |m' - m| / max(|m|, s / 100), m the mean and s the standard deviation of the original",
         _means,
+        holds_of=RowKind.RANKS,
     ),
     _define(
         "variation_variances",
         f"mean over {_OVER} of |v' - v| / v, v the variance of the original; constant attributes are left out",
         _variances,
+        holds_of=RowKind.RANKS,
     ),
     _define(
         "variation_covariances",
@@ -137,5 +145,6 @@ VARIATION = (
         "variation_variances, variation_covariances and variation_correlations",
         information_loss,
         Need.ROWS,
+        holds_of=RowKind.RECORDS,
     ),
 )

@@ -53,7 +53,7 @@ def sink(nearest, size, distance, record, row):
     """Put an entry in place of the root and let it sink to where it belongs among the first ``size``."""
     distances, records, rows = nearest
     hole = 0
-    while True:
+    while True:  # ends: the hole goes down one level every time
         child = 2 * hole + 1
         if child >= size:
             break
@@ -122,7 +122,7 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
     """Weigh a block's points within ``limit``; returns the limit from now on."""
     for lane in range(0, count, WIDTH):
         mask = which_at_most(load(totals, lane), limit)
-        while mask != 0:
+        while mask != 0:  # ends: the mask loses a bit every time
             place = lane + lowest(mask)
             mask &= mask - 1
             if place >= count:
@@ -142,7 +142,7 @@ def offer_far(totals, count, row_at, start, rows, query, farthest, distance, lim
     """
     for lane in range(0, count, WIDTH):
         mask = which_at_least(load(totals, lane), limit)
-        while mask != 0:
+        while mask != 0:  # ends: the mask loses a bit every time
             place = lane + lowest(mask)
             mask &= mask - 1
             if place >= count:

@@ -13,7 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.pool import pool_sse
+from microagg.partition._kernels.pool import pool_sse, sum_up
+
+TRUSTED_ROUNDS = 8  # rounds over a pool's records in which sums are only updated; few descents take more
+MOST_ROUNDS = 1_000
 
 
 @entry
@@ -103,13 +106,25 @@ def renew(count, A, B, label, per_record, weight, to_cell, own):
 
 
 @inner
-def descend(pool, count, n_cells, k, tolerance):
-    """Apply each record's best move, then its best swap, until a whole round brings nothing; returns the SSE."""
+def descend(pool, count, n_cells, k, tolerance, stop):
+    """Apply each record's best move, then its best swap, until a whole round brings nothing; returns the SSE.
+
+    Updated sums carry rounding, by which the same moves can look like gains again and again where distances agree but
+    for their last bits. So from some round on the sums are formed anew before each round, and a round that did not
+    lower their SSE is the last.
+    """
     # Taken out of the pool once: taking an array out of a tuple costs more than a distance.
     label, size, per_record, weight, distance = pool.label, pool.size, pool.per_record, pool.weight, pool.distance
     to_cell, own, pair_sum, mean, changes = pool.to_cell, pool.own, pool.pair_sum, pool.mean_to_cell, pool.change
-    x, idle = 0, 0
-    while idle < count:
+    x, idle, rounds, least = 0, 0, 0, np.inf
+    while idle < count and stop[0] == 0:  # ends: every turn either returns or goes on in one of MOST_ROUNDS rounds
+        if x == 0:
+            rounds += 1
+            if rounds > TRUSTED_ROUNDS:
+                anew = sum_up(pool, count, n_cells)
+                if rounds > MOST_ROUNDS or not anew < least - tolerance:
+                    return anew
+                least = anew
         if size[label[x]] > k:
             target, change = best_move(x, n_cells, k, label, size, to_cell, own, pair_sum)
             if change < -tolerance:

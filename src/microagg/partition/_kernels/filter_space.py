@@ -131,7 +131,8 @@ def block_distances(points, start, stride, n_lanes, query32, totals):
     zero = everywhere(np.float32(0.0))
     low, high = everywhere(np.float32(np.inf)), zero
     lane = 0
-    while lane + 4 <= n_lanes:  # four at a time keep the processor's arithmetic units busy
+    # Four at a time keep the processor's arithmetic units busy; ends: lane grows.
+    while lane + 4 <= n_lanes:
         a, b, c, d = zero, zero, zero, zero
         place = start + lane * WIDTH
         for j in range(query32.shape[0]):
@@ -152,7 +153,7 @@ def block_distances(points, start, stride, n_lanes, query32, totals):
         low = minimum(low, minimum(minimum(a, b), minimum(c, d)))
         high = maximum(high, maximum(maximum(a, b), maximum(c, d)))
         lane += 4
-    while lane < n_lanes:
+    while lane < n_lanes:  # ends: lane grows
         a = zero
         place = start + lane * WIDTH
         for j in range(query32.shape[0]):

@@ -53,7 +53,7 @@ def squared_distances(points, query, start, stop, buffer):
 def sift_down(distances, records, size):
     """Restore the order of a max-heap on (distance, record) whose root was replaced."""
     parent = 0
-    while True:
+    while True:  # ends: the parent goes down one level every time
         child = 2 * parent + 1
         if child >= size:
             return
@@ -92,7 +92,7 @@ def scan(points, record_at, remaining, query, wanted, near_distances, near_recor
     farthest = np.int64(-1)
     largest = -1.0
     start = 0
-    while start < remaining:
+    while start < remaining:  # ends: start grows by a block
         stop = min(start + BLOCK, remaining)
         squared_distances(points, query, start, stop, buffer)
         if wanted > 0:
@@ -145,7 +145,7 @@ def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, lab
     no_distances = np.empty(0)
     no_records = np.empty(0, dtype=np.int64)
     remaining, cell = state[0], state[1]
-    while remaining >= 2 * k and work > 0:
+    while remaining >= 2 * k and work > 0:  # ends: k records leave with every cell
         for j in range(dimension):
             query[j] = high[j] / remaining
         cells_this_round = 2 if remaining >= two_cells_from else 1

@@ -155,7 +155,7 @@ def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
             if answers.slot_of[row] >= 0:
                 continue
             rank = wanted - 1
-            while rank > 0 and guesses[rank - 1] < totals[place]:
+            while rank > 0 and guesses[rank - 1] < totals[place]:  # ends: rank falls
                 guesses[rank], guessed[rank] = guesses[rank - 1], guessed[rank - 1]
                 rank -= 1
             guesses[rank], guessed[rank] = totals[place], row
@@ -233,6 +233,7 @@ def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batc
     ``state`` holds the number of remaining records and of cells so far.
     """
     remaining, cell = state[0], state[1]
+    # Ends: k records leave with every cell.
     while remaining >= 2 * k and work > 0 and walk.numbers[RADIUS] >= blocks.grid[COARSE]:
         move_centroid(walk, remaining, space)
         seed = farthest_from_centroid(rows, blocks, space, walk, scratch)
@@ -245,11 +246,11 @@ def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batc
                 slot = answers.slot_of[seed]
             nearest, taken, place = list_of(answers, NEAR, slot), 1, 0
             row = seed
-            while True:
+            while True:  # ends: one more is taken every time, up to k
                 take_record(rows, blocks, walk, row, cell, labels)
                 if taken == k:
                     break
-                while labels[nearest.records[place]] >= 0:
+                while labels[nearest.records[place]] >= 0:  # ends: the list has k records left (see `suffices`)
                     place += 1
                 row = nearest.rows[place]
                 taken += 1

@@ -66,6 +66,7 @@ def form_cells_tree(k, two_cells_from, rows, tree, space, walk, search, nearest,
     remaining, cell = state[0], state[1]
     seen = search.seen
     stop = seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] + work
+    # Ends: k records leave with every cell.
     while remaining >= 2 * k and seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] <= stop:
         move_centroid(walk, remaining, space)
         seed = farthest_from_centroid(rows, tree, space, walk, search)

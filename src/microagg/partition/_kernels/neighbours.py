@@ -12,7 +12,7 @@ NOBODY = -1
 def insert_sorted(distances, records, distance, record):
     """Put a record into an ascending list of fixed length, from which the last falls out."""
     place = len(distances) - 1
-    while place > 0 and distances[place - 1] > distance:
+    while place > 0 and distances[place - 1] > distance:  # ends: place falls
         distances[place] = distances[place - 1]
         records[place] = records[place - 1]
         place -= 1
@@ -33,12 +33,14 @@ def distances_in_run(columns, start, stop, at, buffer):
 
 
 @njit(cache=True, nogil=True)
-def nearest_of_all(columns, nearest):
+def nearest_of_all(columns, nearest, stop):
     """Fill ``nearest`` with the nearest other records of each record, nearest first; of equals the lowest first."""
     n_records, wanted = nearest.shape
     buffer = np.empty(n_records)
     near = np.empty(wanted)
     for record in range(n_records):
+        if stop[0] != 0:
+            return
         distances_in_run(columns, 0, n_records, record, buffer)
         buffer[record] = np.inf
         near[:] = np.inf
@@ -50,7 +52,7 @@ def nearest_of_all(columns, nearest):
 
 
 @njit(cache=True, nogil=True)
-def improve_nearest(columns, order, starts, nearest, near):
+def improve_nearest(columns, order, starts, nearest, near, stop):
     """Better the lists of near records by those in the same run; ``columns`` are in the order of ``order``.
 
     ``near`` holds the squared distances that belong to ``nearest``.
@@ -61,12 +63,14 @@ def improve_nearest(columns, order, starts, nearest, near):
         longest = max(longest, starts[run + 1] - starts[run])
     buffer = np.empty(longest)
     for run in range(len(starts) - 1):
-        start, stop = starts[run], starts[run + 1]
-        for at in range(start, stop):
+        start, end = starts[run], starts[run + 1]
+        for at in range(start, end):
+            if stop[0] != 0:
+                return
             record = order[at]
-            distances_in_run(columns, start, stop, at, buffer)
+            distances_in_run(columns, start, end, at, buffer)
             buffer[at - start] = np.inf
-            for i in range(stop - start):
+            for i in range(end - start):
                 if buffer[i] < near[record, wanted - 1]:
                     other = order[start + i]
                     known = False

@@ -217,7 +217,7 @@ def note_points(notes, side, seed, lane, blocks, block, base, answers, blur):
     room, wanted = notes.uppers.shape[0] // (2 * SEEDS), length_of(answers, side)
     first_upper = (side * SEEDS + seed) * room + WIDTH
     keeps_uppers = wanted <= room - WIDTH
-    while mask != 0:
+    while mask != 0:  # ends: the mask loses a bit every time
         place = lane * WIDTH + lowest(mask)
         mask &= mask - 1
         if place >= count:
@@ -249,17 +249,17 @@ def look_at_block(notes, blocks, block, rows, batch, answers, space, blur):
     if far_matters:
         lanes_hit = find_near_and_far(notes, n_lanes)
     changed = 0
-    while lanes_hit != 0:
+    while lanes_hit != 0:  # ends, like those below: a bit less every time
         lane = lowest(lanes_hit)
         lanes_hit &= lanes_hit - 1
         hits = notes.hits[lane]
-        while hits != 0:
+        while hits != 0:  # ends
             hit = lowest(hits)
             hits &= hits - 1
             side, seed = hit // SEEDS, hit % SEEDS
             note_points(notes, side, seed, lane, blocks, block, notes.bases[seed], answers, blur)
             changed |= 1 << seed
-    while changed != 0:
+    while changed != 0:  # ends
         seed = lowest(changed)
         changed &= changed - 1
         for side in range(2):

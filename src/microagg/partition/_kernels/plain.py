@@ -13,7 +13,7 @@ def mdav_generic(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
     labels = np.full(len(X), -1, dtype=np.int64)
     remaining = np.arange(len(X))
     cell = 0
-    while len(remaining) >= 3 * k:
+    while len(remaining) >= 3 * k:  # ends: k records leave with every cell
         r = _farthest(X, remaining, _centroid(X, remaining))
         remaining = _form_cell(X, remaining, r, k, labels, cell)
         s = _farthest(X, remaining, X[r])
@@ -32,7 +32,7 @@ def mdav_down_to_2k(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     labels = np.full(len(X), -1, dtype=np.int64)
     remaining = np.arange(len(X))
     cell = 0
-    while len(remaining) >= 2 * k:
+    while len(remaining) >= 2 * k:  # ends: k records leave with every cell
         r = _farthest(X, remaining, _centroid(X, remaining))
         remaining = _form_cell(X, remaining, r, k, labels, cell)
         s = _farthest(X, remaining, X[r])
@@ -48,9 +48,9 @@ def vmdav(X: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.in
     remaining = np.arange(len(X))
     centre = _centroid(X, remaining)
     cell = 0
-    while len(remaining) >= k:
+    while len(remaining) >= k:  # ends: k records leave with every cell
         remaining = _form_cell(X, remaining, _farthest(X, remaining, centre), k, labels, cell)
-        while len(remaining) > 0 and (labels == cell).sum() < 2 * k - 1:
+        while len(remaining) > 0 and (labels == cell).sum() < 2 * k - 1:  # ends: the cell grows, or the loop breaks
             members = np.flatnonzero(labels == cell)
             to_cell = np.min([_squared_distances(X, remaining, X[member]) for member in members], axis=0)
             candidate = remaining[np.argmin(to_cell)]
@@ -87,7 +87,7 @@ def shortest_path(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
                 least[j], start_of_last[j] = total, i
     labels = np.zeros(n_records, dtype=np.int64)
     stop = n_records
-    while stop > 0:
+    while stop > 0:  # ends: a cell starts before it stops
         labels[stop:] += 1
         stop = start_of_last[stop]
     return labels

@@ -87,8 +87,8 @@ def choose_cells(cells, pool, near, record, wanted, skipped, chance):
 
 
 @entry
-def gather(X, cells, pool, n_cells):
-    """Collect the records of the chosen cells and their mutual distances; returns how many."""
+def gather(X, cells, pool, n_cells, stop):
+    """Collect the records of the chosen cells and their mutual distances; returns how many, 0 if told to stop."""
     count = 0
     for c in range(n_cells):
         cell = pool.cell[c]
@@ -100,6 +100,8 @@ def gather(X, cells, pool, n_cells):
                 pool.columns[j, count] = X[record, j]
             count += 1
     for x in range(count):
+        if stop[0] != 0:
+            return 0
         row = pool.distance[x]
         for y in range(count):
             row[y] = 0.0

@@ -1,4 +1,8 @@
-"""Local search in pools: sweeps of descent, and annealed steps that ruin a pool and let descent recreate it."""
+"""Local search in pools: sweeps of descent, and annealed steps that ruin a pool and let descent recreate it.
+
+Kernels look at ``stop``, an array of one number that another thread sets, and end when it is not 0; the partition is
+whole at any time.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,20 @@ LEAST_GAIN = 1e-10  # relative to the pool's SSE; less is rounding
 
 
 @entry
-def sweep(X, near, cells, pool, k, seeds, pool_cells, chance):
+def sweep(X, near, cells, pool, k, seeds, pool_cells, chance, stop):
     """Descend in the pool around each seed record; returns by how much the SSE fell."""
     gain = 0.0
     for seed in seeds:
+        if stop[0] != 0:
+            break
         n_cells = choose_cells(cells, pool, near[seed], seed, pool_cells, 0.0, chance)
         if n_cells < 2:
             continue
-        count = gather(X, cells, pool, n_cells)
+        count = gather(X, cells, pool, n_cells, stop)
+        if count == 0:
+            break
         old = sum_up(pool, count, n_cells)
-        new = descend(pool, count, n_cells, k, LEAST_GAIN * old)
+        new = descend(pool, count, n_cells, k, LEAST_GAIN * old, stop)
         if new < old:
             put_back(cells, pool, count, n_cells, n_cells)
             gain += old - new
@@ -52,20 +60,24 @@ def is_accepted(change, old, temperature, chance):
 
 
 @entry
-def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, chance):
+def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, chance, stop):
     """Ruin and recreate pools of ``fewest`` to ``most`` cells around random records, ``steps`` times."""
     for _ in range(steps):
+        if stop[0] != 0:
+            break
         seed = draw_pool_seed(len(X), summed_weights, chance)
         wanted = fewest + draw_below(chance, most - fewest + 1)
         n_cells = choose_cells(cells, pool, near[seed], seed, wanted, SKIPPED_NEIGHBOURS, chance)
         if n_cells < 2:
             continue
-        count = gather(X, cells, pool, n_cells)
+        count = gather(X, cells, pool, n_cells, stop)
+        if count == 0:
+            break
         old = sse_before(cells, pool, count, n_cells)
         if old <= 0.0:
             continue
         n_after = disturb(pool, count, n_cells, k, chance)
         sum_up(pool, count, n_after)
-        new = descend(pool, count, n_after, k, LEAST_GAIN * old)
+        new = descend(pool, count, n_after, k, LEAST_GAIN * old, stop)
         if is_accepted(new - old, old, temperature, chance):
             put_back(cells, pool, count, n_cells, n_after)

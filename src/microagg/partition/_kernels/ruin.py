@@ -10,6 +10,37 @@ from microagg.partition._kernels.jit import inner
 FEWER_CELLS = 0.1  # how often a pool is rebuilt with one cell less, where that is possible
 MORE_CELLS = 0.2  # ... with one cell more
 REBUILT = 0.5  # how often a pool is rebuilt from seeds; otherwise a few labels are exchanged
+MOST_DRAWS = 64  # until a record of the wanted kind is drawn; every draw has a chance of a third or more
+
+
+@inner
+def draw_of_other_cell(pool, count, cell, chance):
+    """A random record of another cell than the given one; a pool has at least two cells."""
+    y = draw_below(chance, count)
+    for _ in range(MOST_DRAWS):
+        if pool.label[y] != cell:
+            return y
+        y = draw_below(chance, count)
+    for _ in range(count):  # chance does not want to: the next one
+        if pool.label[y] != cell:
+            break
+        y = y + 1 if y + 1 < count else 0
+    return y
+
+
+@inner
+def draw_of_no_cell(pool, count, chance):
+    """A random record without a cell; at least half of a pool's records have none while seeds are drawn."""
+    x = draw_below(chance, count)
+    for _ in range(MOST_DRAWS):
+        if pool.label[x] < 0:
+            return x
+        x = draw_below(chance, count)
+    for _ in range(count):  # chance does not want to: the next one
+        if pool.label[x] < 0:
+            break
+        x = x + 1 if x + 1 < count else 0
+    return x
 
 
 @inner
@@ -17,9 +48,8 @@ def exchange_labels(pool, count, k, chance):
     """Exchange the labels of a few random pairs of different cells."""
     most = max(1, min(count // 3, 2 * k))
     for _ in range(1 + draw_below(chance, most)):
-        x, y = draw_below(chance, count), draw_below(chance, count)
-        while pool.label[x] == pool.label[y]:
-            y = draw_below(chance, count)
+        x = draw_below(chance, count)
+        y = draw_of_other_cell(pool, count, pool.label[x], chance)
         pool.label[x], pool.label[y] = pool.label[y], pool.label[x]
 
 
@@ -27,10 +57,7 @@ def exchange_labels(pool, count, k, chance):
 def draw_seed(pool, count, far, chance):
     """A record without a cell: any, or with a chance proportional to its distance from the seeds so far."""
     if not far:
-        while True:
-            x = draw_below(chance, count)
-            if pool.label[x] < 0:
-                return x
+        return draw_of_no_cell(pool, count, chance)
     total = 0.0
     for x in range(count):
         if pool.label[x] < 0:
@@ -53,7 +80,7 @@ def fill_up_to_k(cell, k, n_left, left, seed, label, size, distance):
     ``left`` lists the records without a cell in its first n_left places.
     """
     here = seed[cell]
-    while size[cell] < k:
+    while size[cell] < k:  # ends: the cell grows every time
         nearest, least = 0, np.inf
         for i in range(n_left):
             apart = distance[here, left[i]]

@@ -25,14 +25,14 @@ def after(values, order, i, value, record):
 def part_at(values, order, start, stop, place):
     """Reorder order[start:stop] so that the records before ``place`` are those with the least values (quickselect)."""
     left, right = start, stop - 1
-    while left < right:
+    while left < right:  # ends: i and j pass each other, so the run left over is shorter
         record = order[(left + right) // 2]
         value = values[record]
         i, j = left, right
-        while i <= j:
-            while before(values, order, i, value, record):
+        while i <= j:  # ends: the pivot, or what was swapped, stops both walks, and then i and j step on
+            while before(values, order, i, value, record):  # ends
                 i += 1
-            while after(values, order, j, value, record):
+            while after(values, order, j, value, record):  # ends
                 j -= 1
             if i <= j:
                 order[i], order[j] = order[j], order[i]
@@ -69,10 +69,11 @@ def widest_attribute(columns, order, start, stop, chance, wobble):
 
 
 @njit(cache=True, nogil=True)
-def split_records(columns, order, unit, chance, wobble):
+def split_records(columns, order, unit, chance, wobble, stop):
     """Halve the records in ``order`` down to runs of unit to 2 unit - 1; return where each run starts, and the end.
 
     ``columns`` has one row per attribute. All runs but those at the far end of a split have exactly ``unit`` records.
+    Told to ``stop``, it halves nothing further, and runs are longer.
     """
     n_records = len(order)
     starts = np.empty(n_records // unit + 2, dtype=np.int64)
@@ -80,18 +81,18 @@ def split_records(columns, order, unit, chance, wobble):
     pending = np.empty((64, 2), dtype=np.int64)
     pending[0, 0], pending[0, 1] = 0, n_records
     n_pending = 1
-    while n_pending > 0:
+    while n_pending > 0:  # ends: each turn makes a run, or two shorter pieces of one
         n_pending -= 1
-        start, stop = pending[n_pending, 0], pending[n_pending, 1]
-        n_units = (stop - start) // unit
-        if n_units < 2:
+        start, end = pending[n_pending, 0], pending[n_pending, 1]
+        n_units = (end - start) // unit
+        if n_units < 2 or stop[0] != 0:
             starts[n_runs] = start
             n_runs += 1
             continue
         middle = start + (n_units // 2) * unit
-        axis = widest_attribute(columns, order, start, stop, chance, wobble)
-        part_at(columns[axis], order, start, stop, middle)
-        pending[n_pending, 0], pending[n_pending, 1] = middle, stop
+        axis = widest_attribute(columns, order, start, end, chance, wobble)
+        part_at(columns[axis], order, start, end, middle)
+        pending[n_pending, 0], pending[n_pending, 1] = middle, end
         pending[n_pending + 1, 0], pending[n_pending + 1, 1] = start, middle
         n_pending += 2
     starts[n_runs] = n_records

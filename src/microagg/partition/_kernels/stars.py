@@ -67,7 +67,7 @@ def insert_least(least, count, value):
     """Keep the ``count`` least values, ascending."""
     if value < least[count - 1]:
         place = count - 1
-        while place > 0 and least[place - 1] > value:
+        while place > 0 and least[place - 1] > value:  # ends: place falls
             least[place] = least[place - 1]
             place -= 1
         least[place] = value
@@ -144,17 +144,18 @@ def keep_cell(room, centre, size, n_kept, cost):
 
 
 @njit(cache=True, nogil=True)
-def go_through_stars(room, prices, centre, size, count, tolerance, deficit, nodes, n_kept):
+def go_through_stars(room, prices, centre, size, count, tolerance, deficit, nodes, n_kept, stop):
     """Go through the negative stars of ``size`` around a centre, depth first; returns nodes left and cells kept.
 
-    ``deficit`` is lowered to the least reduced cost per record of the cells each record is in.
+    ``deficit`` is lowered to the least reduced cost per record of the cells each record is in. Nodes below 0 say that
+    not all were gone through: there were too many, or it was told to ``stop``.
     """
     depth = 0
     room.chosen[0] = -1
     room.star[0], room.pairs[0], room.earned[0] = 0.0, 0.0, prices[centre]
     for c in range(count):
         room.to_chosen[0, c] = room.to_centre[room.candidate[c]]
-    while depth >= 0:
+    while depth >= 0:  # ends: a node is spent, or a level left; between two nodes at most all levels are left
         room.chosen[depth] += 1
         c = room.chosen[depth]
         wanted = size - 1 - depth
@@ -163,6 +164,8 @@ def go_through_stars(room, prices, centre, size, count, tolerance, deficit, node
             depth -= 1
             continue
         nodes -= 1
+        if stop[0] != 0:
+            nodes = -1
         if nodes < 0:
             break
         record = room.candidate[c]
@@ -189,7 +192,7 @@ def go_through_stars(room, prices, centre, size, count, tolerance, deficit, node
 
 
 @njit(cache=True, nogil=True)
-def price_cells(columns, prices, k, first, last, most_candidates, exact, kept, tolerance, nodes):
+def price_cells(columns, prices, k, first, last, most_candidates, exact, kept, tolerance, nodes, stop):
     """Find cells of negative reduced cost with a negative star around the records first..last-1.
 
     Returns the cells found (rows padded with -1), the deficit per record, and whether all stars were gone through;
@@ -213,7 +216,7 @@ def price_cells(columns, prices, k, first, last, most_candidates, exact, kept, t
             if count < size - 1:
                 continue
             distances_between(columns, room, count)
-            nodes, n_kept = go_through_stars(room, prices, centre, size, count, tolerance, deficit, nodes, n_kept)
+            nodes, n_kept = go_through_stars(room, prices, centre, size, count, tolerance, deficit, nodes, n_kept, stop)
             if nodes < 0:
                 return cells[:n_cells], deficit, TOO_MANY
         for i in range(n_kept):

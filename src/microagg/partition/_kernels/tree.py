@@ -123,7 +123,7 @@ def largest_key(keys, start):
 @inner
 def raise_keys(tree, level, node):
     """Carry a changed key up: a node's key is the largest of its children's."""
-    while level > 0:
+    while level > 0:  # ends: level falls
         family_start = (tree.first_family[level] + node // WIDTH) * WIDTH
         key = tree.keys[largest_key(tree.keys, family_start)]
         node //= WIDTH

@@ -39,7 +39,7 @@ def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int | None
     leaf_room = int(-(-max(sizes.max(), 1) // WIDTH) * WIDTH)
 
     n_nodes = [n_leaves]
-    while n_nodes[0] > WIDTH:
+    while n_nodes[0] > WIDTH:  # ends: divided by WIDTH every time
         n_nodes.insert(0, n_nodes[0] // WIDTH)
     n_families = [-(-count // WIDTH) for count in n_nodes]
     first_family = np.concatenate([[0], np.cumsum(n_families)[:-1]]).astype(np.int64)
@@ -96,7 +96,7 @@ def smaller_first(keys, order, start, stop, pivot, equal_counts):
 @inner
 def split_at(keys, order, start, stop, place):
     """Quickselect: afterwards no key before ``place`` is larger than one from ``place`` on."""
-    while stop - start > 1:
+    while stop - start > 1:  # ends: at least the pivot, which is one of the keys, is cut off every time
         pivot = guess_of_median(keys, start, stop - 1)
         end = smaller_first(keys, order, start, stop, pivot, NOT)
         if place < end:

@@ -87,7 +87,7 @@ def farthest_from_centroid(rows, tree, space, walk, search):
     certain = -np.inf
     n_visited = 0
     last_slots = tree.first_family[-1] * WIDTH
-    while True:
+    for _ in range(tree.counts.shape[0] + 1):  # a leaf looked at is put aside or too near: it comes up once at most
         leaf = leaf_with_largest_key(tree)
         key = tree.keys[last_slots + leaf]
         if key == -np.inf or key + walk.numbers[PATH] < certain:
@@ -184,12 +184,12 @@ def root_family(tree):
 def push_family(search, height, mask, family_bounds, sign, first_node, level):
     """Push the nodes of a mask so that the most promising one comes off first; returns the new height."""
     base = height
-    while mask != 0:
+    while mask != 0:  # ends: the mask loses a bit every time
         sibling = lowest(mask)
         mask &= mask - 1
         promise = sign * family_bounds[sibling]
         place = height
-        while place > base and search.bounds[place - 1] > promise:
+        while place > base and search.bounds[place - 1] > promise:  # ends: place falls
             search.bounds[place] = search.bounds[place - 1]
             search.nodes[place] = search.nodes[place - 1]
             search.levels[place] = search.levels[place - 1]
@@ -210,7 +210,7 @@ def farthest_from_query(rows, tree, space, walk, search):
     mask = root_family(tree) & far_bounds(tree, FIRST, query32, curve, constant, totals, limit)
     height = push_family(search, FIRST, mask, totals, np.float32(1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
-    while height > 0:
+    while height > 0:  # ends: every node of the tree is pushed once at most, and one leaves every time
         height -= 1
         if search.bounds[height] < limit:
             continue
@@ -242,7 +242,7 @@ def nearest_to_query(rows, tree, space, walk, search, nearest):
     mask = root_family(tree) & near_bounds(tree, FIRST, query32, totals, limit)
     height = push_family(search, FIRST, mask, totals, np.float32(-1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
-    while height > 0:
+    while height > 0:  # ends: every node of the tree is pushed once at most, and one leaves every time
         height -= 1
         if -search.bounds[height] > limit:
             continue

@@ -131,7 +131,7 @@ def optimal_starts(x, k):
             # Rows first..last with cuts between low and high; the middle row splits both.
             depth = 1
             pending[0] = max(block_start + 1, k), block_stop, 0, n
-            while depth > 0:
+            while depth > 0:  # ends: each turn drops an empty range, or parts one without its middle
                 depth -= 1
                 first, last, low, high = pending[depth]
                 if first > last:
@@ -159,12 +159,12 @@ def cells_from_starts(start_of_last):
     labels = np.empty(n, dtype=np.int64)
     n_cells = 0
     stop = n
-    while stop > 0:
+    while stop > 0:  # ends: a cell starts before it stops
         n_cells += 1
         stop = start_of_last[stop]
     stop = n
     cell = n_cells - 1
-    while stop > 0:
+    while stop > 0:  # ends, like the one above
         start = start_of_last[stop]
         labels[start:stop] = cell
         cell -= 1

@@ -25,7 +25,7 @@ def drop(points, record_at, place_of, remaining, record):
 def lower_to_distance(points, record_at, remaining, query, distance_to_cell, buffer):
     """Update each remaining record's squared distance to the nearest member of the cell by a new member."""
     start = 0
-    while start < remaining:
+    while start < remaining:  # ends: start grows by a block
         stop = min(start + BLOCK, remaining)
         squared_distances(points, query, start, stop, buffer)
         for i in range(stop - start):
@@ -48,11 +48,12 @@ def closest_to_cell(record_at, remaining, distance_to_cell):
 
 
 @njit(cache=True, nogil=True)
-def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, work):
+def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, work, stop):
     """Form cells until about ``work`` distances were computed or fewer than k records remain.
 
     ``outside_in`` lists records from the farthest to the nearest to the overall centroid; ``state`` holds the
-    number of remaining records, of cells so far, and the place in ``outside_in``.
+    number of remaining records, of cells so far, and the place in ``outside_in``. Told to ``stop``, it leaves a cell
+    unfinished.
     """
     n_records = X.shape[0]
     buffer = np.empty(BLOCK)
@@ -62,8 +63,8 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
     one_record = np.empty(1, dtype=np.int64)
     distance_to_cell = np.empty(n_records)
     remaining, cell, place = state[0], state[1], state[2]
-    while remaining >= k and work > 0:
-        while labels[outside_in[place]] >= 0:
+    while remaining >= k and work > 0 and stop[0] == 0:  # ends: k records or more leave with every cell
+        while labels[outside_in[place]] >= 0:  # ends: some record remains, and all are listed
             place += 1
         seed = outside_in[place]
         labels[seed] = cell
@@ -78,10 +79,12 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
                 distance_to_cell[record_at[i]] = np.inf
             lower_to_distance(points, record_at, remaining, X[seed], distance_to_cell, buffer)
             for i in range(k - 1):
+                if stop[0] != 0:
+                    break
                 lower_to_distance(points, record_at, remaining, X[near_records[i]], distance_to_cell, buffer)
             work -= k * remaining
             size = k
-            while size < 2 * k - 1 and remaining > 0:
+            while size < 2 * k - 1 and remaining > 0 and stop[0] == 0:  # ends: the cell grows, or the loop breaks
                 candidate = closest_to_cell(record_at, remaining, distance_to_cell)
                 remaining = drop(points, record_at, place_of, remaining, candidate)
                 scan(points, record_at, remaining, X[candidate], 1, one_distance, one_record, buffer)

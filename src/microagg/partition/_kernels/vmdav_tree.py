@@ -46,12 +46,14 @@ def two_nearest(rows, tree, space, walk, search, row, two):
 
 
 @inner
-def ask_again(rows, tree, space, walk, search, growing, size, joined):
+def ask_again(rows, tree, space, walk, search, growing, size, joined, stop):
     """Renew the nearest record of every member that has none or whose nearest was ``joined``.
 
     Members have left the tree, so the nearer of the two nearest is the one.
     """
     for i in range(size):
+        if stop[0] != 0:
+            break
         if growing.records[i] == joined:
             two_nearest(rows, tree, space, walk, search, growing.members[i], growing.two)
             growing.distances[i] = growing.two.distances[1]
@@ -71,19 +73,21 @@ def closest_to_cell(growing, size):
 
 @entry
 def form_variable_cells_tree(
-    k, gamma, outside_in, row_of, rows, tree, space, walk, search, nearest, growing, labels, state, work
+    k, gamma, outside_in, row_of, rows, tree, space, walk, search, nearest, growing, labels, state, work, stop
 ):
     """Form cells until about ``work`` distances or bounds were computed or fewer than k records remain.
 
     ``outside_in`` lists records from the farthest to the nearest to the overall centroid; ``state`` holds the
-    number of remaining records, of cells so far, and the place in ``outside_in``.
+    number of remaining records, of cells so far, and the place in ``outside_in``. Told to ``stop``, it leaves a cell
+    unfinished.
     """
     dimension = rows.values.shape[1]
     remaining, cell, place = state[0], state[1], state[2]
     seen = search.seen
-    stop = seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] + work
-    while remaining >= k and seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] <= stop:
-        while labels[outside_in[place]] >= 0:
+    enough = seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] + work
+    # Ends: k records or more leave with every cell.
+    while remaining >= k and seen[POINTS_SEEN] + WIDTH * seen[FAMILIES_SEEN] <= enough and stop[0] == 0:
+        while labels[outside_in[place]] >= 0:  # ends: some record remains, and all are listed
             place += 1
         seed = row_of[outside_in[place]]
         take_cell(rows, tree, space, walk, search, nearest, seed, cell, labels)
@@ -96,8 +100,8 @@ def form_variable_cells_tree(
             for i in range(k):
                 growing.records[i] = NO_RECORD
             joined = NO_RECORD
-            while size < 2 * k - 1 and remaining > 0:
-                ask_again(rows, tree, space, walk, search, growing, size, joined)
+            while size < 2 * k - 1 and remaining > 0 and stop[0] == 0:  # ends: the cell grows, or the loop breaks
+                ask_again(rows, tree, space, walk, search, growing, size, joined, stop)
                 best = closest_to_cell(growing, size)
                 candidate, distance = growing.rows[best], growing.distances[best]
                 joined = growing.records[best]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from microagg.errors import TableError
 from microagg.evaluation.pairs import combinations, pair
 from microagg.releases.recipe import AggregateForm
 from microagg.report.disclosure import coarse
-from microagg.report.material import Material
+from microagg.report.material import Material, whole_groups
 
 __all__ = ["cells"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+Classes = tuple[Sequence[str], IntArray]
 
 _SIZES = 10
 _FEWEST_CELLS = 50
@@ -26,7 +28,10 @@ _BLOCKS = 20
 
 
 def cells(material: Material) -> dict[str, Any]:
-    """Sizes of cells, and where it may be told, how the loss spreads over them."""
+    """Sizes of cells or classes, and where it may be told, how the loss spreads over them.
+
+    Cells are what was formed; classes are what the released table shows: records with equal quasi-identifiers.
+    """
     facts: dict[str, Any] = {"blocks": [], "notes": []}
     if material.is_private and not material.internal:
         facts["blocks"] = _blocks_of_manifest(material)
@@ -34,30 +39,42 @@ def cells(material: Material) -> dict[str, Any]:
             "Only what the public manifest holds: how the loss spreads over cells would be told without noise."
         )
         return facts
-    if material.blocks:
+    known = material.blocks
+    classes = [] if known else _classes(material)
+    if known:
         facts["blocks"] = [
-            _sizes(block.attributes, np.bincount(block.labels[block.labels >= 0]))
-            for block in material.blocks[:_BLOCKS]
+            _sizes("cell", block.attributes, np.bincount(block.labels[block.labels >= 0])) for block in known[:_BLOCKS]
         ]
-        if len(material.blocks) > _BLOCKS:
-            facts["notes"].append(f"The first {_BLOCKS} of {len(material.blocks)} blocks of cells are shown.")
     else:
-        facts["blocks"] = _blocks_of_table(material)
-        if facts["blocks"]:
-            facts["notes"].append("Cells were read off the released table: records with equal quasi-identifiers.")
+        facts["blocks"] = _blocks_of_manifest(material)
+        facts["blocks"] += [_sizes("class", names, np.bincount(labels)) for names, labels in classes[:_BLOCKS]]
+        if classes:
+            facts["notes"].append(
+                "Classes were read off the released table: records with equal quasi-identifiers. A class is a cell, or "
+                "several that publish the same."
+            )
+    n_blocks = len(known) or len(_partitioned(material))
+    if n_blocks > _BLOCKS:
+        facts["notes"].append(f"The first {_BLOCKS} of {n_blocks} blocks of cells are shown.")
     if not facts["blocks"]:
         facts["notes"].append("This release has no cells of records.")
-    if material.may_compare and material.blocks and material.compared.labels is not None:
-        facts |= _loss(material)
+    if material.may_compare and material.origins is not None:
+        facts |= _loss_of_first(material, classes)
     return facts
 
 
-def _blocks_of_manifest(material: Material) -> list[dict[str, Any]]:
+def _partitioned(material: Material) -> list[Mapping[str, Any]]:
+    """Blocks of the partition that the manifest tells of."""
     if material.manifest is None:
         return []
     stages = [stage for stage in material.manifest["stages"] if stage["stage"] == "partition"]
+    return [block for stage in stages for block in stage.get("blocks", ())]
+
+
+def _blocks_of_manifest(material: Material) -> list[dict[str, Any]]:
     return [
         {
+            "of": "cell",
             "attributes": list(block.get("attributes", ())),
             "n_cells": block["n_cells"],
             "smallest": block["smallest_cell"],
@@ -65,34 +82,40 @@ def _blocks_of_manifest(material: Material) -> list[dict[str, Any]]:
             "largest": block["largest_cell"],
             "sizes": [],
         }
-        for stage in stages
-        for block in stage.get("blocks", ())[:_BLOCKS]
+        for block in _partitioned(material)[:_BLOCKS]
         if {"n_cells", "smallest_cell", "largest_cell"} <= set(block)
     ]
 
 
-def _blocks_of_table(material: Material) -> list[dict[str, Any]]:
-    """Cells that the released table shows; none if its records were drawn."""
-    names = material.schema.quasi_identifiers
-    drawn = material.recipe.aggregate.form is AggregateForm.SAMPLED or material.manifest is not None
-    if drawn or not material.rows_are_records or any(name not in material.released.names for name in names):
+def _classes(material: Material) -> list[Classes]:
+    """Classes that the released table shows, block by block; none if its records were drawn, or its rows are none."""
+    drawn = material.recipe.aggregate.form is AggregateForm.SAMPLED
+    if drawn or material.is_private or not material.rows_are_records:
+        return []
+    blocks: list[Sequence[str]] = [material.schema.quasi_identifiers]
+    if material.manifest is not None:
+        blocks = [tuple(block.get("attributes", ())) for block in _partitioned(material)]
+    if any(name not in material.released.names for names in blocks for name in names):
         return []
     try:
-        return [_sizes(names, np.bincount(combinations(material.released, names)))]
+        return [(names, combinations(material.released, names)) for names in blocks]
     except TableError:  # values that cannot be compared; the section on measures says so
         return []
 
 
-def _sizes(attributes: Sequence[str], sizes: IntArray) -> dict[str, Any]:
+def _sizes(of: str, attributes: Sequence[str], sizes: IntArray) -> dict[str, Any]:
+    """Sizes of the cells, or of the classes (`of` says which), of one block."""
     found, counts = np.unique(sizes, return_counts=True)
-    listed = [{"size": str(size), "cells": int(count)} for size, count in zip(found, counts, strict=True)]
+    many = "cells" if of == "cell" else "classes"
+    listed = [{"size": str(size), many: int(count)} for size, count in zip(found, counts, strict=True)]
     if len(found) > _SIZES:
         groups = np.array_split(np.arange(len(found)), _SIZES)
         named = [f"{found[g[0]]} to {found[g[-1]]}" if len(g) > 1 else str(found[g[0]]) for g in groups]
-        listed = [{"size": name, "cells": int(counts[g].sum())} for name, g in zip(named, groups, strict=True)]
+        listed = [{"size": name, many: int(counts[g].sum())} for name, g in zip(named, groups, strict=True)]
     return {
+        "of": of,
         "attributes": list(attributes),
-        "n_cells": len(sizes),
+        f"n_{many}": len(sizes),
         "smallest": int(sizes.min()),
         "median": float(np.median(sizes)),
         "largest": int(sizes.max()),
@@ -100,38 +123,53 @@ def _sizes(attributes: Sequence[str], sizes: IntArray) -> dict[str, Any]:
     }
 
 
-def _loss(material: Material) -> dict[str, Any]:
+def _loss_of_first(material: Material, classes: Sequence[Classes]) -> dict[str, Any]:
+    """How the loss spreads over the cells, or the classes, of the first block."""
+    assert material.origins is not None
+    if material.blocks:
+        first = material.blocks[0]
+        return _loss(material, "cell", first.attributes, first.labels[material.origins], len(material.blocks))
+    return _loss(material, "class", *classes[0], len(classes)) if classes else {}
+
+
+def _loss(
+    material: Material, of: str, attributes: Sequence[str], all_labels: IntArray, n_blocks: int
+) -> dict[str, Any]:
     """Mean squared distance of a cell's records to what it publishes, in percent of that to the overall mean."""
-    sample, schema = material.compared, material.schema
-    lost = np.zeros(len(sample.places))
+    assert material.original is not None
+    assert material.origins is not None
+    rows = whole_groups(all_labels, material.n_compared)
+    before_all, after_all = material.original.take(material.origins[rows]), material.released.take(rows)
+    lost = np.zeros(len(rows))
     total = 0.0
-    for name in material.blocks[0].attributes:
-        before, after = pair(sample.before, sample.after, name, schema[name]).points()
-        lost += ((before - after) ** 2).sum(axis=1)
-        total += float(before.var(axis=0).sum())
-    assert sample.labels is not None
-    kept, labels = np.unique(sample.labels, return_inverse=True)
+    for name in attributes:
+        before, after = pair(before_all, after_all, name, material.schema[name]).points()
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost += ((before - after) ** 2).sum(axis=1)
+            total += float(before.var(axis=0).sum())
+    kept, labels = np.unique(all_labels[rows], return_inverse=True)
+    many = "cells" if of == "cell" else "classes"
+    if not (np.isfinite(lost).all() and np.isfinite(total)):
+        return {"loss": {"of": of, "note": "Numbers are too large for their squared distances.", "quantiles": []}}
     if total == 0:
-        return {"loss": {"note": "The quasi-identifiers do not vary: nothing can be lost.", "quantiles": []}}
+        return {"loss": {"of": of, "note": "The quasi-identifiers do not vary: nothing can be lost.", "quantiles": []}}
     sizes = np.bincount(labels)
     shares = 100 * np.bincount(labels, weights=lost) / sizes / total
-    said = "" if sample.is_whole else f"Of {len(kept)} cells chosen at random."
-    if len(material.blocks) > 1:
-        said = f"Of the first block of cells. {said}".strip()
+    said = "" if len(rows) == len(all_labels) else f"Of {len(kept)} {many} chosen at random."
+    if n_blocks > 1:
+        said = f"Of the first block of {many}. {said}".strip()
     points: tuple[float, ...] = (0.25, 0.5, 0.75)
     if material.internal:
         points = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
     elif len(kept) < _FEWEST_CELLS:
-        said = f"With fewer than {_FEWEST_CELLS} cells, how the loss spreads over them is for the internal report."
-        return {"loss": {"note": said, "quantiles": []}}
+        said = f"With fewer than {_FEWEST_CELLS} {many}, how the loss spreads over them is for the internal report."
+        return {"loss": {"of": of, "note": said, "quantiles": []}}
     quantiles = [
         {"of": f"{point:.0%}", "loss": float(value) if material.internal else coarse(float(value))}
         for point, value in zip(points, np.quantile(shares, points), strict=True)
     ]
-    facts: dict[str, Any] = {"note": said, "quantiles": quantiles}
+    facts: dict[str, Any] = {"of": of, "note": said, "quantiles": quantiles}
     if material.internal:
         worst = np.argsort(-shares, kind="stable")[:_WORST]
-        facts["worst"] = [
-            {"cell": int(kept[i]), "size": int(sizes[i]), "loss": round(float(shares[i]), 4)} for i in worst
-        ]
+        facts["worst"] = [{of: int(kept[i]), "size": int(sizes[i]), "loss": round(float(shares[i]), 4)} for i in worst]
     return {"loss": facts}

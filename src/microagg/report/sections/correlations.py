@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import TableError
+from microagg.evaluation.alignment import RowKind
 from microagg.report.material import Material
 from microagg.schema.attribute import Kind
 from microagg.schema.measure import measure
@@ -22,8 +23,8 @@ SHOWN = 12
 
 def correlations(material: Material) -> dict[str, Any]:
     """Pearson's correlation of every two attributes, after the release; before it, too, for the data holder."""
-    if not material.rows_are_records:
-        return {"names": [], "note": "Rows of this release are no records: values in a row do not belong together."}
+    if material.row_kind is RowKind.RANKS:
+        return {"names": [], "note": f"R{material.row_kind.told[1:]}."}
     released, original = material.described
     kept: list[tuple[str, FloatArray]] = []
     notes = []
@@ -53,7 +54,8 @@ def correlations(material: Material) -> dict[str, Any]:
 def _values(frame: Frame, name: str, material: Material) -> FloatArray:
     attribute = material.schema[name]
     loose = attribute.model_copy(update={"bounds": None})
-    return measure(frame.column(name), loose).values
+    values = measure(frame.column(name), loose).values
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _matrix(columns: list[FloatArray], least: int, digits: int) -> list[list[float | None]]:
@@ -77,6 +79,7 @@ def _unit(values: FloatArray) -> FloatArray:
     if not len(values) or (values == values[0]).all():
         return np.zeros(len(values))
     small = values / np.abs(values).max()
-    centred = small - small.mean()
+    near = small - small[0]  # of near-equal numbers this is exact, and their mean would not be
+    centred = near - near.mean()
     length = float(np.linalg.norm(centred))
     return centred / length if length > 0 else np.zeros(len(values))

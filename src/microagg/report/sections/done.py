@@ -49,7 +49,7 @@ def done(material: Material) -> dict[str, Any]:
         "input": {
             "records": manifest["input"]["n_records"],
             "columns": manifest["input"]["n_columns"],
-            "salted SHA-256": manifest["input"]["sha256_salted"],
+            **({"salted SHA-256": one} if (one := manifest["input"].get("sha256_salted")) else {}),
         },
         "files": dict(material.files),
     }

@@ -7,28 +7,20 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.evaluation.evaluate import evaluate
+from microagg.evaluation.evaluate import DEFINITIONS, judge
 from microagg.evaluation.measure import Evaluation, Measure
 from microagg.report.disclosure import coarse
-from microagg.report.material import Material
+from microagg.report.material import Material, Sample
 
-__all__ = ["QUICK", "SAMPLED", "measures"]
+__all__ = ["ON_ALL", "QUICK", "SAMPLED", "measures"]
 
-SAMPLED = (
-    "SSE_SST",
-    "IL1s",
-    "KS",
-    "JSD",
-    "wasserstein",
-    "correlation_difference",
-    "rank_correlation_difference",
-    "D_Y",
-    "label_purity",
-    "interval_disclosure_value",
-)
-"""Measures that are means over records or cells: a sample of whole cells estimates them."""
+ON_ALL = ("SSE_SST", "IL1s", "JSD", "D_Y", "label_purity", "k", "k_prime", "singled_out", "distinct_l_min")
+"""Measures that cost little: every report takes them on all records."""
 
-QUICK = (*SAMPLED, "k", "k_prime", "singled_out", "distinct_l_min", "t_closeness")
+SAMPLED = ("KS", "wasserstein", "correlation_difference", "rank_correlation_difference", "interval_disclosure_value")
+"""Measures that are means over records or attributes: of large tables a sample of whole classes estimates them."""
+
+QUICK = (*ON_ALL, *SAMPLED, "t_closeness")
 """What every report has of tables that are compared whole; none of them needs compiled code."""
 
 _FEWEST_RECORDS = 100
@@ -52,38 +44,44 @@ def measures(material: Material) -> dict[str, Any]:
         return {"utility": [], "risk": [], "notes": ["The original table is not at hand: nothing was compared."]}
     if not material.may_compare:
         return {"utility": [], "risk": [], "notes": [WITHHELD]}
-    sample = material.compared
-    chosen: tuple[str, ...] | None = None if material.full else (QUICK if sample.is_whole else SAMPLED)
-    notes = []
-    if not material.internal and material.released.n_records < 2 * material.least:
-        # One record is much of a small table: a mean over all would be a figure about few.
-        chosen = _OF_RELEASE_ALONE
+    sample, notes = material.compared, []
+    small = not material.internal and material.released.n_records < 2 * material.least
+    if small:  # one record is much of a small table: a mean over all would be a figure about few
         notes.append(f"With fewer than {2 * material.least} records only the release itself is measured.")
-    if chosen is not None and len(material.published) > _PAIRED:
-        chosen = tuple(name for name in chosen if name not in _OF_PAIRS)
+    paired = not material.full and len(material.published) > _PAIRED and not small
+    if paired:
         notes.append(
             f"Of more than {_PAIRED} attributes, correlations of every two are not compared in a quick report."
         )
+    left_out = _OF_PAIRS if paired else ()
+
+    def taken(on: Sample, names: tuple[str, ...] | None) -> Evaluation:
+        wanted = None if names is None else [name for name in names if name not in left_out]
+        return judge(on.before, on.after, material.schema, on.rows, measures=wanted, per_record=material.internal)
+
     try:
-        found = evaluate(
-            sample.before,
-            sample.after,
-            material.schema,
-            measures=chosen,
-            aligned=sample.aligned,
-            per_record=material.internal,
-        )
+        if small or material.full:
+            found = taken(material.whole, _OF_RELEASE_ALONE if small else None)
+        elif sample.is_whole:
+            found = taken(sample, QUICK)
+        else:
+            found = _joined(taken(material.whole, ON_ALL), taken(sample, SAMPLED))
     except InputError as error:  # another tool's release may lack columns or hold other types
         return {"utility": [], "risk": [], "notes": [f"The tables cannot be compared: {error}"]}
-    if not sample.is_whole:
+    if small or material.full:
+        pass
+    elif not sample.is_whole:
+        estimated = [name for name in SAMPLED if name in found]
         notes.append(
-            f"Estimated on {sample.after.n_records} of {material.released.n_records} records "
-            f"({'whole cells, ' if sample.labels is not None else ''}chosen at random); measures that need the whole "
-            "table are left out. 'microagg report --full' takes all measures on all records."
+            f"{', '.join(estimated)}: estimated on {sample.after.n_records} of {material.released.n_records} records "
+            "(whole classes of equal quasi-identifiers, chosen at random). The others are of all records. 'microagg "
+            "report --full' takes all default measures on all records."
         )
-    elif not material.full:
+    else:
         notes.append("A quick choice of measures. 'microagg report --full' takes all of the default ones.")
-    if not sample.aligned:
+    if not material.rows_are_records:
+        notes.append(f"Measures of records have no value: {material.row_kind.told}.")
+    elif material.origins is None:
         notes.append("Which released row came from which original record is not known: some measures have no value.")
     if material.internal:
         facts = {about: [_told(one) for one in found if one.about == about] for about in ("utility", "risk")}
@@ -94,6 +92,12 @@ def measures(material: Material) -> dict[str, Any]:
         notes.append(f"Without a value: {', '.join(absent)}.")
     notes.append("Figures are rounded to two digits.")
     return {**facts, "notes": notes, "changes": _changes(found, material)}
+
+
+def _joined(whole: Evaluation, estimated: Evaluation) -> Evaluation:
+    """Measures of all records and of a sample, in their usual order. Values per record are of all records only."""
+    by_name = {one.name: one for one in (*whole, *estimated)}
+    return Evaluation(tuple(by_name[one.name] for one in DEFINITIONS if one.name in by_name), whole.per_record)
 
 
 def _public(found: Evaluation) -> list[Measure]:
@@ -136,9 +140,9 @@ def _per_record(found: Evaluation, material: Material) -> list[dict[str, Any]]:
             continue
         numbers = values.values[known]
         worst = np.argsort(numbers if found[name].better == "higher" else -numbers, kind="stable")[:_AT_RISK]
-        aligned = material.compared.aligned
-        of = "input" if aligned or values.of == "original" else "release"
-        places = material.compared.places if len(values.values) == len(material.compared.places) else None
+        known_origins = material.origins is not None
+        of = "input" if known_origins or values.of == "original" else "release"
+        places = material.whole.places if values.of == "released" else None
         facts.append(
             {
                 "name": name,

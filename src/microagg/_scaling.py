@@ -1,0 +1,59 @@
+"""Powers of two that bring numbers near 1, where squares neither overflow nor vanish; multiplying by one is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["exponent_near_one", "near_one", "times_power_of_two"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_LARGEST_SAFE = 2.0**256
+
+
+def exponent_near_one(arrays: Iterable[FloatArray]) -> int:
+    """The exponent of the power of two that brings the largest magnitude of all arrays between a half and one.
+
+    0 if squares of the numbers are safe as they are. NaN counts as nothing.
+
+    Examples
+    --------
+    >>> exponent_near_one([np.array([3.0, 1e9])]), exponent_near_one([np.array([2.0**300])])
+    (0, -301)
+    """
+    largest = max((float(np.fmax.reduce(np.abs(one), axis=None, initial=0.0)) for one in arrays), default=0.0)
+    if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
+        return 0
+    return -int(np.frexp(largest)[1])
+
+
+def near_one(X: FloatArray) -> FloatArray:
+    """The matrix times a power of two, if its squares could overflow or vanish; else the matrix itself.
+
+    The largest magnitude becomes one between a half and one. Multiplying by a power of two rounds nothing, except
+    values some 2^1000 times smaller than the largest, which no distance can see. Distances are *defined* on this.
+
+    Examples
+    --------
+    >>> near_one(np.array([[2.0**-500], [2.0**-502]]))
+    array([[0.5  ],
+           [0.125]])
+    """
+    exponent = exponent_near_one([X])
+    return X if exponent == 0 else times_power_of_two(X, exponent)
+
+
+def times_power_of_two(X: FloatArray, exponent: int | npt.NDArray[np.int64]) -> FloatArray:
+    """``X * 2**exponent``; infinite, without a warning, where that is beyond the largest float.
+
+    Examples
+    --------
+    >>> times_power_of_two(np.array([1.0, 3.0]), 2000)
+    array([inf, inf])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        scaled: FloatArray = np.ldexp(X, exponent)
+    return scaled

@@ -1,0 +1,172 @@
+"""Whether a public report quotes its release truly, as far as the release alone tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+from microagg.releases.published import PublishedFolder, same
+from microagg.releases.release import REPORT, REPORT_JSON
+from microagg.releases.verify import Finding
+from microagg.schema.attribute import Kind
+from microagg.tables.formulas import unescaped
+from microagg.tables.frames import Frame
+from microagg.tables.read import DELIMITERS, format_of, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_report"]
+
+# What a report tells of the release alone. The rest compares it with the original, which a reader does not have.
+_QUOTED = (
+    "format",
+    "microagg",
+    "form",
+    "about_this_form",
+    "records",
+    "columns",
+    "verdict",
+    "promises",
+    "done",
+    "correlations",
+    "budget",
+)
+
+
+def check_report(release: PublishedFolder) -> list[Finding]:
+    """The page is the one that its numbers make, and these are the release's where the release tells them."""
+    if REPORT_JSON not in release.hashes and REPORT not in release.hashes:
+        return []
+    facts = release.report
+    if not isinstance(facts, dict):
+        return [Finding("report", False, f"{REPORT_JSON} is not there or damaged")]
+    if not facts.get("microagg") == __version__ == release.manifest.get("microagg"):
+        return [
+            Finding(
+                "report", True, f"not compared: written by microagg {facts.get('microagg')!r}, not by {__version__}"
+            )
+        ]
+    if facts.get("form") != "public":
+        return [Finding("report", False, "is not the public form")]
+    return [_check_page(release, facts), _check_quotes(release, facts)]
+
+
+def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from jinja2 import TemplateError
+
+    from microagg.report.document import Report
+
+    try:
+        page = Report(facts).as_html()
+        written = (release.folder / REPORT).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return Finding("page of the report", False, f"{REPORT} is not there or no text")
+    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
+    said = (
+        f"{REPORT} is made from {REPORT_JSON}"
+        if page == written
+        else f"{REPORT} shows something else than {REPORT_JSON}"
+    )
+    return Finding("page of the report", page == written, said)
+
+
+def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from microagg.report.document import Report
+    from microagg.report.material import Material
+
+    if release.statement is None:
+        return Finding("report", False, "there is no statement that it could quote")
+    described = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
+    quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": described}
+    differing: set[str] = set()
+    unlike: set[str] | None = None
+    for table in _tables(release):
+        try:
+            frame = Frame.wrap(table)
+            # What a private release tells of its original comes from the released table alone.
+            original = frame if release.is_private else None
+            again = json.loads(json.dumps(Report.of(Material(frame, release.recipe, original, **quoted)).facts))
+            if set(again) != set(facts):
+                return Finding("report", False, "has other sections than a report")
+            differing = {name for name in _QUOTED if not same(again[name], facts[name])}
+            differing |= set(_differing_sections(release, again, facts))
+            others = _unlike(again["attributes"]["described"], facts["attributes"]["described"])
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+            return Finding("report", False, "is damaged, or what it should quote")
+        unlike = others if unlike is None else unlike & others
+    differing |= {f"attributes ({name})" for name in unlike or ()}
+    if differing:
+        return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
+    return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
+
+
+def _tables(release: PublishedFolder) -> Iterator[pa.Table]:
+    """The table with the types that the report may have seen: a file need not tell whole numbers from others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def retyped(table: pa.Table, fits: Callable[[pa.ChunkedArray], bool], kind: pa.DataType) -> pa.Table:
+        for place, name in enumerate(table.column_names):
+            if fits(table.column(place)):
+                table = table.set_column(place, name, table.column(place).cast(kind, safe=False))
+        return table
+
+    def is_whole(column: pa.ChunkedArray) -> bool:
+        if not pa.types.is_floating(column.type):
+            return False
+        exact = pc.and_(pc.equal(pc.floor(column), column), pc.less_equal(pc.abs(column), 2.0**53))
+        return bool(pc.all(exact, min_count=0).as_py())
+
+    path, recipe = release.folder / release.table_name, release.recipe
+    table = release.table
+    if format_of(path) in DELIMITERS:
+        named = [name for name, one in recipe.attributes.items() if one.kind is Kind.NOMINAL]
+        named += [
+            name for name, one in recipe.attributes.items() if any(isinstance(c, str) for c in one.categories or ())
+        ]
+        missing = ("",) if table.num_columns > 1 else ("NA",)
+        table = unescaped(read_table(path, text_columns=named, missing=missing))
+        yield release.table
+    yield table
+    yield retyped(table, lambda column: pa.types.is_integer(column.type), pa.float64())
+    yield retyped(table, is_whole, pa.int64())
+
+
+def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
+    """Sections that tell of the release and of the original: what in them is the release's alone."""
+    for part in ("overview", "notes"):
+        if not same(again["attributes"][part], facts["attributes"][part]):
+            yield "attributes"
+    cells, classes = ([b for b in facts["cells"]["blocks"] if b["of"] == of] for of in ("cell", "class"))
+    again_classes = [block for block in again["cells"]["blocks"] if block["of"] == "class"]
+    if len(cells) + len(classes) != len(facts["cells"]["blocks"]) or (classes and not same(classes, again_classes)):
+        yield "cells"
+    blocks = [[b["attributes"], b["n_cells"], b["smallest"], b["largest"]] for b in cells]
+    told = [[b[key] for key in ("attributes", "n_cells", "smallest_cell", "largest_cell")] for b in release.blocks]
+    if not same(blocks, told[: len(blocks)]):
+        yield "cells"
+    for block in cells:
+        if block["sizes"] and sum(one["cells"] for one in block["sizes"]) != block["n_cells"]:
+            yield "cells"
+    if release.is_private:
+        yield from (name for name in ("cells", "measures") if not same(again[name], facts[name]))
+
+
+def _unlike(again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Attributes that are described differently."""
+    if [one["name"] for one in again] != [one["name"] for one in facts]:
+        raise ValueError("other attributes")
+    pairs = zip(again, facts, strict=True)
+    return {mine["name"] for mine, theirs in pairs if not same(_of_release(mine), _of_release(theirs))}
+
+
+def _of_release(described: Mapping[str, Any]) -> dict[str, Any]:
+    """A description without which categories are named: those that were frequent in the original, too."""
+    kept = dict(described)
+    if described["distribution"]["type"] == "categories":
+        kept["distribution"] = None
+    return kept

@@ -1,0 +1,368 @@
+"""Who made a release from what, and whether it is still the one: recomputed facts, receipts, signatures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microagg
+from declarations import nominal, numeric
+from microagg import InputError, Recipe
+from microagg.errors import TableError
+from microagg.releases.check import check_release
+from microagg.releases.receipt import Receipt, receipt_beside
+from microagg.releases.signing import write_key_pair
+from release_kinds import RECIPES, made, people
+
+
+def rewritten(folder, name, change):
+    """Change a JSON file of a release, and mend the hashes after, as a clever forger would."""
+    content = json.loads((folder / name).read_text())
+    change(content)
+    (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    mend_hashes(folder)
+
+
+def mend_hashes(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name in manifest["output"]["sha256"]:
+        manifest["output"]["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def failed(folder, **known):
+    return {finding.name for finding in check_release(folder, **known) if not finding.holds}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A release as a reader has it: without its receipt."""
+    release = made("representative")
+    saved = release.save(tmp_path / "out", report=True)
+    release.receipt_path(saved).rename(tmp_path / "kept.json")
+    return saved
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_an_honest_release_of_every_kind_passes(tmp_path, kind):
+    for seeded, file_format in ((False, "csv"), (True, "parquet")):
+        saved = made(kind, seeded=seeded).save(tmp_path / file_format, format=file_format, report=True)
+        assert failed(saved) == set()
+
+
+FORGERIES = {
+    "more records": ("statement.json", lambda s: s.update(n_records=s["n_records"] + 40), "recounts"),
+    "a better count": ("statement.json", lambda s: s["recounts"][0].update(smallest=9), "recounts"),
+    "fewer caveats": ("statement.json", lambda s: s["guarantees"][0]["not_promised"].pop(0), "statement"),
+    "fewer assumptions": ("statement.json", lambda s: s["guarantees"][0]["assumptions"].pop(), "statement"),
+    "another target": ("statement.json", lambda s: s["guarantees"][0].update(target="everything"), "statement"),
+    "another unit": ("statement.json", lambda s: s["guarantees"][0].update(unit="a household"), "statement"),
+    "a larger k": ("statement.json", lambda s: s["guarantees"][0]["parameters"].update(k=30), "statement"),
+    "one more promise": ("statement.json", lambda s: s["guarantees"].append(s["guarantees"][0]), "statement"),
+    "an unknown key": ("statement.json", lambda s: s.update(certified_by="the ministry"), "statement"),
+    "a budget": ("statement.json", lambda s: s.update(budget={"epsilon": 1, "spent": 1, "expenses": []}), "recounts"),
+    "truth as a number": ("statement.json", lambda s: s.update(for_publication=1), "statement"),
+    "a seed": ("manifest.json", lambda m: m.update(seeded=True), "seed"),
+    "no seed key": ("manifest.json", lambda m: m.pop("seeded"), "manifest"),
+    "a key of the manifest": ("manifest.json", lambda m: m.update(audited=True), "manifest"),
+    "an option of the recipe": ("manifest.json", lambda m: m["recipe"]["space"].update(standardize="none"), "manifest"),
+    "a key of the input": ("manifest.json", lambda m: m["input"].update(path="/home/x/people.csv"), "manifest"),
+    "more input": ("manifest.json", lambda m: m["input"].update(n_records=61), "remarks"),
+    "more columns": ("manifest.json", lambda m: m["input"].update(n_columns=9), "manifest"),
+    "another method": ("manifest.json", lambda m: m["stages"][2].update(method="near_optimal"), "manifest"),
+    "another role": ("manifest.json", lambda m: m["stages"][0]["roles"].update(pay="identifier"), "manifest"),
+    "larger cells": ("manifest.json", lambda m: m["stages"][2]["blocks"][0].update(smallest_cell=50), "cells"),
+    "more cells": ("manifest.json", lambda m: m["stages"][2]["blocks"][0].update(n_cells=50), "cells"),
+    "a fact of cells": ("manifest.json", lambda m: m["stages"][2]["blocks"][0].update(diverse=True), "manifest"),
+    "another representative": (
+        "manifest.json",
+        lambda m: m["stages"][3]["representatives"].update(x="medoid"),
+        "manifest",
+    ),
+    "no version": ("manifest.json", lambda m: m["versions"].update(numpy="the newest"), "manifest"),
+    "a verdict": ("report.json", lambda r: r["verdict"].update(text="Perfectly safe."), "report"),
+    "a promise in the report": (
+        "report.json",
+        lambda r: r["promises"]["guarantees"][0].update(plain="Safe."),
+        "report",
+    ),
+    "records in the report": ("report.json", lambda r: r.update(records=6000), "report"),
+    "cells in the report": ("report.json", lambda r: r["cells"]["blocks"][0].update(smallest=12), "report"),
+    "a correlation": ("report.json", lambda r: r.update(correlations=None), "report"),
+    "a section": ("report.json", lambda r: r.update(certificate="gold"), "report"),
+    "an internal report": ("report.json", lambda r: r.update(form="internal"), "report"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_what_can_be_worked_out_again_is(folder, forgery):
+    name, change, found_by = FORGERIES[forgery]
+    rewritten(folder, name, change)
+    assert found_by in failed(folder)
+
+
+def test_the_words_of_a_statement_are_those_of_its_numbers(folder):
+    path = folder / "statement.txt"
+    path.write_text(path.read_text().replace("Does not promise:", "Promises besides:"))
+    mend_hashes(folder)
+    assert failed(folder) == {"words of the statement", "report"}  # which tells its SHA-256
+
+
+def test_the_page_of_a_report_is_that_of_its_numbers(folder):
+    path = folder / "report.html"
+    path.write_text(path.read_text().replace("3 records", "30 records"))
+    mend_hashes(folder)
+    assert failed(folder) == {"page of the report"}
+
+
+def test_a_seeded_release_is_not_passed_off_for_one_to_publish(tmp_path):
+    saved = made("representative", seeded=True).save(tmp_path / "out")
+    rewritten(saved, "statement.json", lambda s: (s["remarks"].pop(), s.update(for_publication=True)))
+    assert "seed" in failed(saved)
+
+
+def test_records_left_out_are_told_and_add_up(tmp_path):
+    saved = made("suppressed").save(tmp_path / "out")
+
+    def tell_of_fewer(statement):
+        statement["remarks"] = [remark.replace("6 records", "1 records") for remark in statement["remarks"]]
+
+    rewritten(saved, "statement.json", tell_of_fewer)
+    assert "remarks" in failed(saved)
+
+
+def test_a_column_that_is_not_there_is_missed(folder):
+    lines = (folder / "table.csv").read_text().splitlines()
+    assert lines[0].endswith(',"note"')
+    (folder / "table.csv").write_text("\n".join(line[: line.rindex(',"')] for line in lines) + "\n")
+    mend_hashes(folder)
+    assert "columns" in failed(folder)
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"k":' * 50_000, '{"recipe": 1' + "0" * 5000 + "}", "nan", '{"recipe":{},"recipe":{}}']
+)
+def test_a_hostile_manifest_is_called_damaged(folder, content):
+    (folder / "manifest.json").write_text(content)
+    with pytest.raises(TableError, match="is damaged"):
+        check_release(folder)
+
+
+def test_a_manifest_makes_no_check_read_another_file(tmp_path, folder):
+    (tmp_path / "secret.txt").write_text("root\n  child\n")
+
+    def name_a_file(manifest):
+        manifest["recipe"]["attributes"]["c"]["taxonomy"] = str(tmp_path / "secret.txt")
+
+    rewritten(folder, "manifest.json", name_a_file)
+    with pytest.raises(TableError, match="is damaged"):
+        check_release(folder)
+
+
+# Receipts
+
+
+def test_the_receipt_knows_every_file_and_finds_every_change(tmp_path, folder):
+    receipt = tmp_path / "kept.json"
+    assert set(Receipt.load(receipt).files) == {path.name for path in folder.iterdir()}
+    assert failed(folder, receipt=receipt) == set()
+    rewritten(folder, "report.json", lambda r: r["measures"]["notes"].append("Nobody was found again."))
+    page = microagg.report.document.Report(json.loads((folder / "report.json").read_text())).as_html()
+    (folder / "report.html").write_text(page)
+    mend_hashes(folder)
+    assert failed(folder) == set()  # nobody can know without the original
+    assert failed(folder, receipt=receipt) == {"receipt"}
+    (folder / "report.html").unlink()
+    said = {finding.name: finding.detail for finding in check_release(folder, receipt=receipt)}
+    assert "lacks 'report.html'" in said["receipt"]
+
+
+def test_a_receipt_beside_the_folder_is_not_passed_over(tmp_path):
+    release = made("private records")
+    saved = release.save(tmp_path / "out")
+    assert {finding.name for finding in check_release(saved)} >= {"receipt"}
+    lines = (saved / "table.csv").read_text().splitlines()
+    (saved / "table.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    mend_hashes(saved)
+    assert failed(saved) == {"receipt"}
+
+
+def test_a_later_report_brings_the_receipt_up_to_date(tmp_path):
+    release = made("representative")
+    saved = release.save(tmp_path / "out")
+    release.report(saved / "report.html")
+    assert {path.name for path in saved.iterdir()} >= {"report.html", "report.json"}
+    assert failed(saved, receipt=release.receipt_path(saved)) == set()
+    assert receipt_beside(saved).origins is not None
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RECIPES if kind.startswith("private")])
+def test_no_public_file_of_a_private_release_holds_a_fingerprint_of_its_input(tmp_path, kind):
+    release = made(kind)
+    saved = release.save(tmp_path / "out", report=True)
+    receipt = Receipt.load(release.receipt_path(saved))
+    everything = "".join(path.read_text() for path in saved.iterdir()) + release.receipt_path(saved).name
+    for digest in (receipt.input.sha256, receipt.input.salted_sha256, receipt.input.salt):
+        assert digest[:12] not in everything
+    assert set(json.loads((saved / "manifest.json").read_text())["input"]) == {"n_records", "n_columns"}
+    assert receipt.input.sha256 == microagg.releases.manifest.InputDigest.of(people(kind)).sha256
+
+
+# Signatures
+
+
+@pytest.fixture
+def keys(tmp_path):
+    return write_key_pair(tmp_path / "ours"), write_key_pair(tmp_path / "theirs")
+
+
+def test_a_signature_tells_who_published(tmp_path, keys):
+    (ours, our_public), (_, their_public) = keys
+    saved = made("representative").save(tmp_path / "out", sign=ours)
+    assert failed(saved, signed_by=our_public) == set()
+    assert failed(saved, signed_by=their_public) == {"signature"}
+    said = {finding.name: finding.detail for finding in check_release(saved)}
+    assert "proves nothing about who" in said["signature"]
+    unsigned = made("representative").save(tmp_path / "unsigned")
+    assert failed(unsigned, signed_by=our_public) == {"signature"}
+
+
+def test_a_forger_cannot_sign_for_another(tmp_path, keys):
+    (ours, our_public), (theirs, _) = keys
+    saved = made("private records").save(tmp_path / "out", sign=ours)
+    signature = json.loads((saved / "signature.json").read_text())
+    rewritten(saved, "manifest.json", lambda m: m["versions"].update(numpy="1.0"))
+    assert "signature" in failed(saved)
+    forged = made("private records").save(tmp_path / "forged", sign=theirs)
+    rewritten(forged, "signature.json", lambda s: s.update(public_key=signature["public_key"]))
+    assert "signature" in failed(forged, signed_by=our_public)
+    rewritten(forged, "signature.json", lambda s: s.update(signature="AAAA"))
+    assert "signature" in failed(forged)
+
+
+def test_a_signed_folder_changes_only_under_its_key(tmp_path, keys):
+    (ours, our_public), _ = keys
+    release = made("representative")
+    saved = release.save(tmp_path / "out", sign=ours)
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    with pytest.raises(InputError, match="signed, and a new report would break the signature"):
+        release.report(saved / "report.html")
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    release.report(saved / "report.html", sign=ours)
+    assert failed(saved, signed_by=our_public) == set()
+
+
+def test_a_key_is_for_its_owner_and_never_replaced(tmp_path, keys):
+    (ours, public), _ = keys
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+    with pytest.raises(InputError, match="a key is never replaced"):
+        write_key_pair(tmp_path / "ours")
+    for wrong in (public, tmp_path / "none.pem"):
+        with pytest.raises(InputError, match="key"):
+            made("representative").save(tmp_path / "out", sign=wrong)
+    assert not (tmp_path / "out").exists()
+
+
+# Labels and formulas
+
+
+def test_only_labels_that_a_published_record_needs_travel(tmp_path):
+    from microagg.tables.labels import Labels, labels_of, with_labels
+    from microagg.tables.read import read_table
+
+    codes = Labels(
+        "Region", ((1, "north"), (2, "south"), (9, "the one in exile")), missing_ranges=({"lo": 97, "hi": 99},)
+    )
+    fields = [
+        with_labels(pa.field("region", pa.int64()), codes),
+        with_labels(pa.field("ward", pa.int64()), codes),
+        pa.field("x", pa.float64(), metadata={"microagg.source": "people.sav", "note": "by hand"}),
+    ]
+    n = 12
+    table = pa.table(
+        [[1] * 6 + [2] * 5 + [9], [1] * 12, np.arange(n, dtype=float)],
+        schema=pa.schema(fields, metadata={"pandas": "{}", "source": "people.sav"}),
+    )
+    recipe = Recipe(k=3, attributes={"region": nominal(), "ward": "confidential", "x": numeric()})
+    release = microagg.release(table, recipe)
+    assert 9 not in release.table["region"].to_pylist()
+    assert release.table.schema.metadata is None
+    for file_format in ("parquet", "feather", "sav", "dta"):
+        saved = release.save(tmp_path / file_format, format=file_format)
+        assert failed(saved) == set()
+        schema = read_table(saved / f"table.{file_format}").schema
+        for name in ("region", "ward"):
+            labels = labels_of(schema.field(name))
+            assert labels.label == "Region"
+            assert "exile" not in str(labels)
+            assert labels.missing_ranges == ()
+        assert b"people.sav" not in (saved / f"table.{file_format}").read_bytes()
+        assert b"by hand" not in (saved / f"table.{file_format}").read_bytes()
+
+
+TEXTS = ["=1+1", "+x", "-2", "@me", "\tx", "\rx", "'=1", "plain", "a=b", "＝1"]
+
+
+def formulas(policy):
+    table = pa.table({"x": [-1.0] * 10, "note": TEXTS, "=head": [-5] * 10})
+    attributes = {"x": numeric(), "note": "non_confidential", "=head": "non_confidential"}
+    return microagg.release(table, Recipe(k=3, attributes=attributes, output={"formulas": policy, "order": "kept"}))
+
+
+def test_formulas_are_kept_escaped_or_refused_as_the_recipe_says(tmp_path):
+    kept = formulas("keep").save(tmp_path / "kept", report=True)
+    assert '"=1+1"' in (kept / "table.csv").read_text()
+    remarks = json.loads((kept / "statement.json").read_text())["remarks"]
+    assert any("text begins with = + - @" in remark and "'note'" in remark for remark in remarks)
+    escaped = formulas("escape").save(tmp_path / "escaped", report=True)
+    lines = (escaped / "table.csv").read_bytes().decode().split("\n")
+    assert lines[0] == '"x","note","\'=head"'
+    assert lines[1] == '-1,"\'=1+1",-5'
+    assert "\"''=1\"" in (escaped / "table.csv").read_text()
+    with pytest.raises(TableError, match=r"8 cells or headers of columns 'note', '=head' begin") as refused:
+        formulas("refuse").save(tmp_path / "refused")
+    assert "1+1" not in str(refused.value)
+    assert not (tmp_path / "refused").exists()
+    formulas("refuse").save(tmp_path / "parquet", format="parquet")
+    for saved in (kept, escaped, tmp_path / "parquet"):
+        assert failed(saved) == set()
+
+
+def test_an_escape_is_undone_on_reading(tmp_path):
+    from microagg.releases.release import read_as_written
+
+    release = formulas("escape")
+    saved = release.save(tmp_path / "out")
+    again = read_as_written(saved / "table.csv", release.recipe)
+    assert again["note"].to_pylist() == TEXTS
+    assert again.column_names == ["x", "note", "=head"]
+
+
+def test_a_formula_slipped_into_an_escaped_table_is_found(tmp_path):
+    saved = formulas("escape").save(tmp_path / "out")
+    text = (saved / "table.csv").read_bytes()
+    (saved / "table.csv").write_bytes(text.replace(b'"\'=1+1"', b'"=1+1"'))
+    mend_hashes(saved)
+    assert "remarks" in failed(saved)
+
+
+def test_negative_numbers_are_no_formulas(tmp_path):
+    release = microagg.release(
+        pa.table({"x": [-1.0, -2.0, -3.0], "y": [-1, -2, -3]}),
+        Recipe(k=3, attributes={"x": numeric(), "y": "confidential"}, output={"formulas": "refuse"}),
+    )
+    assert failed(release.save(tmp_path / "out")) == set()
+
+
+def test_a_statement_read_again_is_the_same():
+    from microagg.releases.statement import Statement
+
+    for kind in RECIPES:
+        statement = made(kind).statement
+        again = Statement.from_dict(json.loads(statement.as_json()))
+        assert (again.as_json(), str(again)) == (statement.as_json(), str(statement))
