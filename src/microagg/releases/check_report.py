@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
+from microagg.releases.input import read_own
 from microagg.releases.published import PublishedFolder, same
 from microagg.releases.release import REPORT, REPORT_JSON
 from microagg.releases.verify import Finding
-from microagg.schema.attribute import Kind
-from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
-from microagg.tables.read import DELIMITERS, format_of, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +28,7 @@ _QUOTED = (
     "columns",
     "verdict",
     "promises",
+    "exposure",
     "done",
     "correlations",
     "budget",
@@ -75,65 +74,36 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
 
 
 def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
-    from microagg.report.document import Report
-    from microagg.report.material import Material
-
     if release.statement is None:
         return Finding("report", False, "there is no statement that it could quote")
-    described = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
-    quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": described}
-    differing: set[str] = set()
-    unlike: set[str] | None = None
-    for table in _tables(release):
-        try:
-            frame = Frame.wrap(table)
-            # What a private release tells of its original comes from the released table alone.
-            original = frame if release.is_private else None
-            again = json.loads(json.dumps(Report.of(Material(frame, release.recipe, original, **quoted)).facts))
-            if set(again) != set(facts):
-                return Finding("report", False, "has other sections than a report")
-            differing = {name for name in _QUOTED if not same(again[name], facts[name])}
-            differing |= set(_differing_sections(release, again, facts))
-            others = _unlike(again["attributes"]["described"], facts["attributes"]["described"])
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-            return Finding("report", False, "is damaged, or what it should quote")
-        unlike = others if unlike is None else unlike & others
-    differing |= {f"attributes ({name})" for name in unlike or ()}
+    try:
+        table = read_own(release.folder / release.table_name, release.recipe)
+        again = _facts_of(release, table)
+        if set(again) != set(facts):
+            return Finding("report", False, "has other sections than a report")
+        differing = {name for name in _QUOTED if not same(again[name], facts[name])}
+        differing |= set(_differing_sections(release, again, facts))
+        unlike = _unlike(again["attributes"]["described"], facts["attributes"]["described"])
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return Finding("report", False, "is damaged, or what it should quote")
+    differing |= {f"attributes ({name})" for name in unlike}
     if differing:
         return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
     return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
 
 
-def _tables(release: PublishedFolder) -> Iterator[pa.Table]:
-    """The table with the types that the report may have seen: a file need not tell whole numbers from others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _facts_of(release: PublishedFolder, table: pa.Table) -> dict[str, Any]:
+    """What a report on a table with the release's statement and manifest says."""
+    from microagg.report.document import Report
+    from microagg.report.material import Material
 
-    def retyped(table: pa.Table, fits: Callable[[pa.ChunkedArray], bool], kind: pa.DataType) -> pa.Table:
-        for place, name in enumerate(table.column_names):
-            if fits(table.column(place)):
-                table = table.set_column(place, name, table.column(place).cast(kind, safe=False))
-        return table
-
-    def is_whole(column: pa.ChunkedArray) -> bool:
-        if not pa.types.is_floating(column.type):
-            return False
-        exact = pc.and_(pc.equal(pc.floor(column), column), pc.less_equal(pc.abs(column), 2.0**53))
-        return bool(pc.all(exact, min_count=0).as_py())
-
-    path, recipe = release.folder / release.table_name, release.recipe
-    table = release.table
-    if format_of(path) in DELIMITERS:
-        named = [name for name, one in recipe.attributes.items() if one.kind is Kind.NOMINAL]
-        named += [
-            name for name, one in recipe.attributes.items() if any(isinstance(c, str) for c in one.categories or ())
-        ]
-        missing = ("",) if table.num_columns > 1 else ("NA",)
-        table = unescaped(read_table(path, text_columns=named, missing=missing))
-        yield release.table
-    yield table
-    yield retyped(table, lambda column: pa.types.is_integer(column.type), pa.float64())
-    yield retyped(table, is_whole, pa.int64())
+    files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
+    frame = Frame.wrap(table)
+    # What a private release tells of its original comes from the released table alone.
+    original = frame if release.is_private else None
+    quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": files}
+    facts: dict[str, Any] = json.loads(json.dumps(Report.of(Material(frame, release.recipe, original, **quoted)).facts))
+    return facts
 
 
 def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ form is rounded, and silent about fewer than max(k, 10) records.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -218,28 +219,50 @@ def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, An
     """
     name = "what k does not hide"
     try:
-        told_entries = list(statement["exposure"])
+        told_entries = [dict(one) for one in statement["exposure"]]
         blocks = [tuple(one["attributes"]) for one in statement["guarantees"]]
-        stated = [_countable(entry) for entry in told_entries]
-        gone = [entry["attribute"] for entry in told_entries if entry["what"] == "categories"]
-    except (KeyError, TypeError, AttributeError):
+        gone = [entry for entry in told_entries if entry["what"] == "categories"]
+        lacking = {*(attribute for block in blocks for attribute in block), *(one["attribute"] for one in gone)}
+    except (KeyError, TypeError, ValueError, AttributeError):
         return Finding(name, False, "is not in the statement, or damaged")
     frame = Frame.of(table, "pyarrow")
-    if any(attribute not in frame.names for block in [*blocks, gone] for attribute in block):
+    if lacking.difference(frame.names):
         return Finding(name, False, "cannot be counted: columns are lacking")
-    counted = [_countable(entry) for entry in _counted(frame, recipe, blocks).public()]
-    counted += [("categories", one, None, coarse_count(_n_values(frame, one))) for one in gone]
-    if stated != counted:
+    counted = _counted(frame, recipe, blocks)
+    if _canonical(told_entries) != _canonical([*counted.public(), *gone]):
         return Finding(name, False, "the statement tells it otherwise than the table shows it")
-    return Finding(name, True, f"{len(counted)} figures of the statement were counted again on the table")
+    if not all(_can_be(entry, frame, recipe, counted.least) for entry in gone):
+        return Finding(name, False, "the statement tells of categories what cannot be")
+    return Finding(name, True, f"{len(told_entries)} figures of the statement were counted again on the table")
 
 
-def _countable(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What of a public entry a reader can count."""
-    if entry["what"] == "categories":
-        return "categories", entry["attribute"], None, entry["after"]
-    number = entry.get("values"), entry["share"], entry.get("fewer_than"), entry.get("all_but")
-    return entry["what"], entry["attribute"], tuple(entry.get("classes_of", ())), number
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, default=str)
+
+
+def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) -> bool:
+    """Whether what is told of an attribute's categories fits the published ones; the original's a reader cannot see."""
+    attribute = recipe.attributes.get(entry["attribute"])
+    if attribute is None or attribute.kind not in (Kind.NOMINAL, Kind.ORDINAL):
+        return False
+    there = set(_counts(frame, entry["attribute"]))
+    few = entry.get("before") is None
+    keys = {"what", "attribute", "before", "after", "vanished", "shrunk", *(["fewer_than"] if few else [])}
+    try:
+        shrunk = [(one["category"], one["lost"]) for one in entry["shrunk"] if set(one) == {"category", "lost"}]
+        named = [str(label) for label in entry["vanished"]]
+        return (
+            set(entry) == keys
+            and entry.get("fewer_than") == (least if few else None)
+            and entry["after"] == coarse_count(_n_values(frame, entry["attribute"]))
+            and (few or entry["before"] >= entry["after"])
+            and len(shrunk) == len(entry["shrunk"]) <= _NAMED
+            and len(set(named)) == len(named) <= _NAMED
+            and not there.intersection(named)
+            and all(label in there and 0.5 <= lost <= 0.9 for label, lost in shrunk)
+        )
+    except (KeyError, TypeError):
+        return False
 
 
 def _counted(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:

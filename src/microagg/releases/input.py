@@ -12,13 +12,13 @@ from microagg.releases.catalogue import method_named
 from microagg.releases.output_choice import Formulas
 from microagg.releases.places import MANIFEST
 from microagg.releases.private import own_columns_of
-from microagg.releases.public_values import holds_times
+from microagg.releases.public_values import holds_times, values_as_numbers
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
 from microagg.tables._columns import with_columns
 from microagg.tables.dialect import Dialect
 from microagg.tables.formulas import unescaped
-from microagg.tables.frames import Column
+from microagg.tables.frames import Frame
 from microagg.tables.read import DELIMITERS, format_of, read_table
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from microagg.releases.recipe import Recipe
 
-__all__ = ["TEXT_FORMATS", "read_input", "read_released"]
+__all__ = ["TEXT_FORMATS", "read_input", "read_own", "read_released"]
 
 TEXT_FORMATS = ("csv", "csv.gz", "tsv", "txt")
 _PLAIN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\d{4}-\d\d-\d\d([T ][\d:.]+)?$|^\d\d:\d\d(:\d\d)?$"
@@ -53,19 +53,21 @@ def read_released(path: Path, recipe: Recipe) -> pa.Table:
     Tables that microagg wrote are plain, whatever the input was. Those of other tools may be written as the input is:
     a file that does not have the recipe's columns if it is read plainly is read as the recipe says.
     """
-    table = _read_released(path, recipe)
-    if recipe.output.formulas is Formulas.ESCAPE and format_of(path) in TEXT_FORMATS:
-        table = unescaped(table)
+    if (path.parent / MANIFEST).is_file() and path.name.startswith("table."):
+        table = read_own(path, recipe)
+    else:
+        table = _unescaped(_read_foreign(path, recipe), path, recipe)
     if own_columns_of(recipe) is None:
         recipe.schema.check_header(table.column_names)
     return table
 
 
-def _read_released(path: Path, recipe: Recipe) -> pa.Table:
-    standard = Dialect(separator=DELIMITERS.get(format_of(path)))
-    if (path.parent / MANIFEST).is_file() and path.name.startswith("table."):
-        return _read_own(path, recipe, standard)
-    foreign = replace(standard, missing_values=recipe.input.missing_values, missing=recipe.input.missing)
+def _read_foreign(path: Path, recipe: Recipe) -> pa.Table:
+    foreign = Dialect(
+        separator=DELIMITERS.get(format_of(path)),
+        missing_values=recipe.input.missing_values,
+        missing=recipe.input.missing,
+    )
     plain = own = None
     refused: list[TableError] = []
     try:
@@ -88,10 +90,39 @@ def _read_released(path: Path, recipe: Recipe) -> pa.Table:
     return plain
 
 
-def _read_own(path: Path, recipe: Recipe, standard: Dialect) -> pa.Table:
-    """A table as microagg wrote it: an empty field is missing, in a table of one column NA is."""
+def read_own(path: Path, recipe: Recipe) -> pa.Table:
+    """Read a table that microagg wrote: an empty field is missing, in a table of one column NA is.
+
+    The escape of formulas is undone. Reports describe a release as it is read here, by whoever reads it.
+    """
+    standard = Dialect(separator=DELIMITERS.get(format_of(path)))
     missing = ("",) if len(read_table(path, dialect=standard).column_names) > 1 else ("NA",)
-    return _read(path, recipe, replace(standard, missing_values=missing))
+    table = _read(path, recipe, replace(standard, missing_values=missing), may_stay_text=True)
+    return _with_times(_unescaped(table, path, recipe), recipe)
+
+
+def _unescaped(table: pa.Table, path: Path, recipe: Recipe) -> pa.Table:
+    is_escaped = recipe.output.formulas is Formulas.ESCAPE and format_of(path) in TEXT_FORMATS
+    return unescaped(table) if is_escaped else table
+
+
+def _with_times(table: pa.Table, recipe: Recipe) -> pa.Table:
+    """The table with texts of numeric attributes as the times of day that they say, where all are some."""
+    import pyarrow as pa
+
+    times = {}
+    for place, name in enumerate(table.column_names):
+        attribute, values = recipe.attributes.get(name), table.column(place)
+        if attribute is None or not (_is_numeric(attribute) and _is_text(values.type)) or values.null_count:
+            continue
+        column = Frame.wrap(table.select([name])).column(name)
+        if holds_times(column, ""):
+            try:
+                micros = values_as_numbers(column, pa.time64("us"), "").astype("int64")
+                times[place] = pa.chunked_array([pa.array(micros).cast(pa.time64("us"))])
+            except (TableError, pa.ArrowInvalid):  # some are none: the column stays text
+                continue
+    return with_columns(table, times)
 
 
 def _n_declared(table: pa.Table, recipe: Recipe) -> int:
@@ -166,4 +197,6 @@ def _is_of_time(name: str, values: pa.ChunkedArray, attribute: Attribute) -> boo
     """Whether a column of text holds moments or times of day, which a private method reads itself, one by one."""
     if attribute.bounds is not None and isinstance(attribute.bounds[0], dt.date):
         return True
-    return holds_times(Column(name, values.combine_chunks()), "")
+    import pyarrow as pa
+
+    return holds_times(Frame.wrap(pa.table({name: values})).column(name), "")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
 from microagg.releases.catalogue import method_named
 from microagg.releases.exposure import Exposure
+from microagg.releases.input import read_own
 from microagg.releases.ledger import require_spent
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.output_choice import Formulas, follow_formula_policy
@@ -151,7 +152,7 @@ class Release:
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}
-            failure = self._write_report(partial, statement, files) if report else ""
+            failure = self._write_report(partial, name, statement, files) if report else ""
             if report and not failure:
                 files |= {file: sha256_of_file(partial / file) for file in (REPORT, REPORT_JSON)}
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
@@ -170,10 +171,10 @@ class Release:
             )
         return folder
 
-    def _write_report(self, folder: Path, statement: Statement, files: Mapping[str, str]) -> str:
+    def _write_report(self, folder: Path, table: str, statement: Statement, files: Mapping[str, str]) -> str:
         """Write the public report; if it cannot be made, return where it failed: a release does not depend on it."""
         try:
-            made = self._report(files, statement.as_dict())
+            made = self._report(files, statement.as_dict(), written=folder / table)
             page, numbers = made.as_html(), made.as_json()
         except Exception as error:
             return place_of(error)
@@ -209,8 +210,11 @@ class Release:
 
         def make(files: Mapping[str, str]) -> Report:
             # In a folder its own statement is quoted: files add remarks, and what was counted is what was written.
-            own = statement_in(Path(path).absolute().parent) if files else None
-            return self._report(files, own, internal=internal, full=full)
+            folder = Path(path).absolute().parent
+            if not files:
+                return self._report(files, internal=internal, full=full)
+            (table,) = (folder / name for name in files if name.startswith("table."))
+            return self._report(files, statement_in(folder), written=table, internal=internal, full=full)
 
         return write_beside_release(
             make,
@@ -226,15 +230,17 @@ class Release:
         files: Mapping[str, str],
         statement: Mapping[str, Any] | None = None,
         *,
+        written: Path | None = None,
         internal: bool = False,
         full: bool = False,
     ) -> Report:
+        """The report; on a table that was written it is about that table as it is read, as a check will be."""
         from microagg.report.document import Report
         from microagg.report.material import Material
 
         return Report.of(
             Material(
-                self.frame,
+                self.frame if written is None else Frame.wrap(read_own(written, self.recipe)),
                 self.recipe,
                 self.original,
                 self.origins,
