@@ -253,3 +253,17 @@ def test_sampling_weights_of_which_some_count_as_nothing_are_refused():
     attributes = {"x": numeric(), "w": {"role": "non_confidential"}}
     with pytest.raises(TableError, match="differ by more than a factor"):
         released(table, attributes=attributes, sampling_weight="w")
+
+
+def test_draws_are_paired_where_nobody_has_the_attribute():
+    table = pa.table({"x": pa.nulls(20, pa.float32()), "y": pa.array(["a", "b"] * 10)})
+    attributes = {"x": numeric(), "y": {"role": "confidential", "kind": "nominal"}}
+    aggregate = {"form": "sampled", "paired_with": ["y"]}
+    made = released(table, attributes=attributes, aggregate=aggregate, missing={"policy": "own_cell"})
+    assert made.table["x"].null_count == 20
+
+
+def test_values_that_lie_too_far_apart_to_be_mixed_are_refused():
+    table = pa.table({"a": NUMBERS[:, 0] * 1e-160, "b": NUMBERS[:, 1] * 1e10})
+    with pytest.raises(TableError, match="too far apart"):
+        released(table, method="mic1d", k=7, attributes={"a": numeric(resolution=0.1), "b": numeric()})

@@ -68,6 +68,11 @@ def odds_of_a_model(
     found, codes = np.unique(y[known], return_inverse=True)
     if len(found) < 2:
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
+    telling = np.asarray(~np.isnan(X[known]).all(axis=0))  # a model learns nothing of an attribute that nobody has
+    if not telling.any():
+        return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
+    X, drawn = X[:, telling], drawn[:, telling]
+    n_categories = [count for count, told in zip(n_categories, telling, strict=False) if told]
     options: dict[str, Any] = {
         "random_state": 0,
         "early_stopping": False,

@@ -303,13 +303,18 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
         before, after = near_one(np.stack([column.values, published]))  # so that squares neither overflow nor vanish
         variance = float(before.var())
         if variance > 0:
-            lost += float(((after - before) ** 2).mean()) / variance
+            with np.errstate(over="ignore"):  # looked at below
+                lost += float(np.float64(((after - before) ** 2).mean()) / variance)
             varying += 1
     remarks = (
         f"values of {len(columns)} attributes were mixed into {fitted.n_cells_} partitions of {recipe.k} values; the "
         "partitions are of values, not of records, so no k-anonymity of records follows",
     )
     loss = 100.0 * lost / varying if varying else 0.0
+    if not np.isfinite(loss):
+        raise TableError(
+            "the attributes lie too far apart to mix their values. Bring them to scales that can be compared"
+        )
     return Protected(arrays, (), loss, remarks, _stages_of_cells(recipe, (), 1, ()))
 
 
