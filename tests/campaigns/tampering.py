@@ -388,7 +388,7 @@ CAMPAIGN = Campaign(
     name="tampering",
     promise="What a reader can find is found by a reader, and everything by receipt or signature.",
     case=case,
-    quick=120,
+    quick=80,
     long=2000,
     seconds=60,
 )
