@@ -293,7 +293,8 @@ def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.Chun
         return pc.multiply(days, clock.units_per_day_of_date)
     since_start = 0
     if pa.types.is_timestamp(moments.type):
-        moments = moments.cast(pa.timestamp("us"), safe=False)
+        # Down to what both can hold exactly: rounded up, the last moment of the last year would be one that is not.
+        moments = pc.floor_temporal(moments.cast(pa.timestamp("us"), safe=False), unit="millisecond")
         since_start = clock.days_before_1970 * 86_400 * clock.units_per_second
     else:
         moments = moments.cast(pa.time64("us"), safe=False)

@@ -143,7 +143,10 @@ def _loss(
     lost = np.zeros(len(rows))
     total = 0.0
     for name in attributes:
-        before, after = pair(before_all, after_all, name, material.schema[name]).points()
+        try:
+            before, after = pair(before_all, after_all, name, material.schema[name]).points()
+        except TableError as error:  # a text file need not say what its values were
+            return {"loss": {"of": of, "note": f"Cannot be measured: {error}.", "quantiles": []}}
         with np.errstate(over="ignore", invalid="ignore"):
             lost += ((before - after) ** 2).sum(axis=1)
             total += float(before.var(axis=0).sum())
