@@ -224,7 +224,7 @@ def change_words(forgery: Forgery) -> str:
 
 
 _MIRRORED = ("k", "method")
-_FREE_FACTS = ("n_coordinates", "guided", "paired", "n_cells", "smallest_cell", "largest_cell")
+_FREE_FACTS = ("guided", "paired", "n_cells", "smallest_cell", "largest_cell")
 
 
 def change_manifest(forgery: Forgery) -> str:

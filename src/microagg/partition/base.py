@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -83,11 +83,29 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Multiply what `_cells` has kept of squared distances by ``2**exponent``; most keep nothing."""
 
 
+def matrix_of(check: Callable[[], Any]) -> npt.NDArray[np.float64]:
+    """What a check of scikit-learn's returns; what it refuses is refused without its message if that shows values."""
+    try:
+        with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
+            matrix: npt.NDArray[np.float64] = check()
+    except OverflowError:
+        raise ParameterError("X holds numbers that are too large for a float64") from None
+    except ValueError as error:
+        said = str(error)
+        if "could not convert" in said:
+            raise ParameterError("X holds text where numbers are needed: encode it, or leave the column out") from None
+        if "Complex data" in said:
+            raise ParameterError("Complex data not supported: X must hold real numbers") from None
+        if "array=" in said:
+            raise ParameterError("Reshape your data: X must have two dimensions, records and attributes") from None
+        raise
+    return matrix
+
+
 def validated(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
     """Check an estimator's parameters and its input; return the input as C-contiguous float64."""
     check_parameters(type(estimator).__name__, estimator.constraints, estimator.get_params(deep=False))
-    with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
-        X = validate_data(estimator, X, dtype=np.float64, order="C")
+    X = matrix_of(lambda: validate_data(estimator, X, dtype=np.float64, order="C"))
     n_records = X.shape[0]
     if n_records < estimator.k:
         raise ParameterError(

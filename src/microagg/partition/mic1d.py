@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._validation import Choice, Constraint, Integer, check_parameters
 from microagg.errors import ParameterError
-from microagg.partition.base import cells_in_order
+from microagg.partition.base import cells_in_order, matrix_of
 from microagg.partition.runs import order_of
 from microagg.partition.univariate import optimal_runs
 
@@ -81,8 +81,7 @@ class Mic1D(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Partition the values of X, an array or dataframe of shape (n_records, n_attributes)."""
         check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
-        with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
-            X = validate_data(self, X, dtype=np.float64, order="C")
+        X = matrix_of(lambda: validate_data(self, X, dtype=np.float64, order="C"))
         if self.k > X.size:
             raise ParameterError(
                 f"k = {self.k} is larger than the number of values, {X.size} "

@@ -14,7 +14,7 @@ from microagg._progress import report
 from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
-from microagg.partition.base import cells_in_order, within_cell_sse
+from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
 from microagg.partition.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.recombine import recombined
 from microagg.partition.search import Found, Pools, chance_states, searched
@@ -75,8 +75,7 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    with np.errstate(invalid="ignore"):  # finite numbers whose sum is not
-        X = near_one(check_array(X, dtype=np.float64, order="C"))
+    X = near_one(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
     start = checked_labels(labels, len(X), k)
     halt = Halt(time_limit)
     halt.patience = PATIENCE

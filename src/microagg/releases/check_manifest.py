@@ -165,11 +165,9 @@ def _fault_of_search(release: PublishedFolder) -> str:
 def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     recipe = release.recipe
     weights = {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers}
-    told = {key: value for key, value in space.items() if key not in ("n_coordinates", "guided")}
+    told = {key: value for key, value in space.items() if key != "guided"}
     if not same(told, {"standardize": str(recipe.space.standardize), "weights": weights}):
         return "tells of another space than its recipe"
-    if not isinstance(space["n_coordinates"], int) or space["n_coordinates"] < 1:
-        return "tells of a space without coordinates"
     if ("guided" in space) and not recipe.guides:
         return "tells of guided cells, and its recipe has no guide"
     return ""

@@ -17,7 +17,7 @@ import numpy as np
 
 from microagg.evaluation.pairs import combinations
 from microagg.privacy.diversity import agreeing_records, single_values
-from microagg.releases.exposure_text import coarse_count
+from microagg.releases.exposure_text import LEAST_TOLD, coarse_count
 from microagg.releases.verify import Finding
 from microagg.schema.attribute import Kind, Role
 from microagg.tables.frames import Frame
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Exposure", "exposure_of", "recheck_exposure"]
 
-LEAST = 10
-"""The fewest records a public figure may be about, whatever k is."""
 _NAMED = 5
 _EXACT = 20
 
@@ -87,7 +85,7 @@ class Exposure:
 
     @property
     def least(self) -> int:
-        return max(self.k, LEAST)
+        return max(self.k, LEAST_TOLD)
 
     def public(self) -> list[dict[str, Any]]:
         """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10).
@@ -118,12 +116,13 @@ class Exposure:
             if one.values >= least
         ]
         for gone in self.categories:
-            held = sum(gone.vanished.values())
+            # Of those that are not named the figures would tell how many there were, if few had them.
+            hidden = sum(count for count in gone.vanished.values() if count < least)
             named = [label for label, count in gone.vanished.items() if count >= least]
             shrunk = {label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least}
             if not gone.vanished and not shrunk:
                 continue
-            few = 0 < held < least
+            few = 0 < hidden < least
             entries.append(
                 {
                     "what": "categories",

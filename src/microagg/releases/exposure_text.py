@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["TITLE", "coarse_count", "told"]
+__all__ = ["LEAST_TOLD", "TITLE", "coarse_count", "told"]
+
+LEAST_TOLD = 10
+"""The fewest records a public figure may be about, whatever k is."""
 
 TITLE = "What k does not hide:"
 _SHOWN = 12
@@ -66,7 +69,8 @@ def _unique_values(entry: Mapping[str, Any]) -> str:
 def _categories(entry: Mapping[str, Any]) -> str:
     name = repr(entry["attribute"])
     if entry["before"] is None:
-        said = f"of {name}, categories of fewer than {entry['fewer_than']} records vanished"
+        few = entry["fewer_than"]
+        said = f"of {name}, categories vanished that fewer than {few} records had each; it has {entry['after']}"
     else:
         said = f"{name} had {entry['before']} categories and has {entry['after']}"
     if entry["vanished"]:

@@ -26,15 +26,24 @@ class CountedNoise:
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
-        self.drawn: list[tuple[float, int]] = []
+        self._drawn: list[tuple[float, int]] = []
+
+    @property
+    def drawn(self) -> tuple[tuple[float, int], ...]:
+        return tuple(self._drawn)
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
-        self.drawn.append((float(epsilon), len(counts)))
+        self._note(epsilon, len(counts), scale, sensitivity)
         return self._noise.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
-        self.drawn.append((float(epsilon), len(scores)))
+        self._note(epsilon, len(scores), scale, sensitivity)
         return self._noise.noisy_max(scores, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+    def _note(self, epsilon: float, draws: int, scale: float, sensitivity: int) -> None:
+        if not (sensitivity >= 1 and scale > 0):
+            raise GuaranteeError("noise was asked for something that no record changes: it would protect nothing")
+        self._drawn.append((float(epsilon), draws))
 
     def uniforms(self, count: int) -> npt.NDArray[np.float64]:
         return self._noise.uniforms(count)

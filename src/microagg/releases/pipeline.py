@@ -92,7 +92,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     frame = Frame.wrap(table, recipe.schema.check_columns)
     recipe.schema.check_columns(frame.names)
-    for finding in values_out_of_type(frame.table.select(recipe.schema.published)):
+    for finding in values_out_of_type(frame.table.select(recipe.schema.published), written=False):
         raise TableError(f"{finding.detail}: no file can show them. Mend them before, or drop the column")
     method = method_named(recipe.method)
     dropped = _say_index_is_dropped(table, private=method.is_private)
@@ -231,7 +231,7 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = _stages_of_cells(recipe, blocks, sum(space.shape[1] for space in spaces.values()), guided_by, paired_by)
+    stages = _stages_of_cells(recipe, blocks, guided_by, paired_by)
     return Protected(arrays, tuple(blocks), loss, tuple(remarks), stages)
 
 
@@ -315,7 +315,7 @@ def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
         raise TableError(
             "the attributes lie too far apart to mix their values. Bring them to scales that can be compared"
         )
-    return Protected(arrays, (), loss, remarks, _stages_of_cells(recipe, (), 1, ()))
+    return Protected(arrays, (), loss, remarks, _stages_of_cells(recipe, (), ()))
 
 
 def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
@@ -345,7 +345,6 @@ def _shuffled(n_records: int, seed: int | None) -> IntArray:
 def _stages_of_cells(
     recipe: Recipe,
     blocks: Sequence[Block],
-    n_coordinates: int,
     guided_by: Sequence[Mapping[str, Any]],
     paired_by: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, dict[str, Any]]:
@@ -353,7 +352,6 @@ def _stages_of_cells(
         "space": {
             "standardize": str(recipe.space.standardize),
             "weights": {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers},
-            "n_coordinates": n_coordinates,
             **({"guided": list(guided_by)} if guided_by else {}),
         },
         "partition": {"blocks": [block.facts() for block in blocks]},

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
 from microagg.releases.catalogue import method_named
+from microagg.releases.exposure_text import LEAST_TOLD, coarse_count
 from microagg.releases.groups import Grouping, combine, group_records
 from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
 from microagg.schema.attribute import Attribute, Kind
@@ -184,8 +185,8 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         sampled = recipe.aggregate.form is AggregateForm.SAMPLED
         published = "draw among their strata" if sampled else "publish the most frequent stratum"
         exception = (
-            f", but for {groups.merged_groups} strata with fewer than k records ({groups.merged_records} in all), "
-            f"which were merged; their cells {published}"
+            f", but for strata with fewer than k records ({_at_least(groups.merged_records, recipe.k)}), which were "
+            f"merged; their cells {published}"
         )
         remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
@@ -199,12 +200,18 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         within=groups.labels,
     )
     exception = (
-        f", but for {within.merged_groups} patterns of missing values with fewer than k records "
-        f"({within.merged_records} in all), which were merged; a cell publishes a value only where all its records "
-        "have one"
+        ", but for patterns of missing values with fewer than k records "
+        f"({_at_least(within.merged_records, recipe.k)}), which were merged; a cell publishes a value only where all "
+        "its records have one"
     )
     remarks.append(
         "records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
         + (exception if within.merged_groups else "")
     )
     return within, tuple(remarks)
+
+
+def _at_least(records: int, k: int) -> str:
+    """How many records a public remark is about: in two digits, and of few not how few."""
+    least = max(k, LEAST_TOLD)
+    return f"fewer than {least} in all" if records < least else f"about {coarse_count(records)} in all"

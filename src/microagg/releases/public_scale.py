@@ -17,6 +17,7 @@ from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.measure import ranks_of
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
+from microagg.tables.type_ranges import stored_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +85,10 @@ class PublicColumn:
             numbers = self.rounded(values)
             if not self._in_steps:
                 return pa.array(numbers, self.type)
-            integers = pa.array(np.rint(numbers).astype(np.int64))
+            stored = stored_range(self.type)
+            whole = np.rint(np.clip(numbers, -_LARGEST_INTEGER, _LARGEST_INTEGER)).astype(np.int64)
+            # As a double the last moment there is may be one too late.
+            integers = pa.array(whole if stored is None else np.clip(whole, *stored))
             return (
                 integers.cast(pa.int32()).cast(self.type) if pa.types.is_date(self.type) else integers.cast(self.type)
             )

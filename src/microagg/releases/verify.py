@@ -114,12 +114,13 @@ def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in there]
 
 
-def values_out_of_type(table: pa.Table) -> list[Finding]:
+def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding]:
     """One broken finding if values are not what their type can hold and show; none if all are.
 
-    Such are a time after 23:59:59.999 and a date after the year 9999: most programs would show another, or fail.
+    Such are a time after 23:59:59.999 and a date after the year 9999: most programs would show another, or fail. Texts
+    of a table that is not `written` are taken as they are.
     """
-    counts = {name: values_out_of_range(table.column(name)) for name in table.column_names}
+    counts = {name: values_out_of_range(table.column(name), written=written) for name in table.column_names}
     beyond = {name: count for name, count in counts.items() if count}
     if not beyond:
         return []

@@ -56,6 +56,14 @@ def _date_of(text: str) -> dt.date:
     return dt.date.fromisoformat(text) if len(text) == 10 else dt.datetime.fromisoformat(text)
 
 
+def _is_everywhere(moment: dt.datetime) -> bool:
+    """Whether a moment with a time zone is one in UTC as well, at the ends of time."""
+    try:
+        return moment.tzinfo is None or moment.astimezone(dt.UTC) is not None
+    except OverflowError:
+        return False
+
+
 class Attribute(BaseModel):
     """The declaration of one column.
 
@@ -129,6 +137,8 @@ class Attribute(BaseModel):
         low, high = value
         if isinstance(low, float) and not (math.isfinite(low) and math.isfinite(float(high))):  # type: ignore[arg-type]
             raise ValueError("bounds must be finite")
+        if any(isinstance(bound, dt.datetime) and not _is_everywhere(bound) for bound in value):
+            raise ValueError("bounds with a time zone must lie within the years 1 to 9999 in UTC, too")
         if not low < high:  # type: ignore[operator]
             raise ValueError("the lower bound must be below the upper bound")
         return value

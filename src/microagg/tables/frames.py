@@ -387,8 +387,10 @@ class Frame:
                 array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             if isinstance(array, pa.ChunkedArray):  # older pyarrow gives a chunked array back
                 array = pa.concat_arrays(array.chunks)
+            array = _without_views(array, name)
             columns.append(array)
-            fields.append(native.schema.field(name) if library == "pyarrow" else pa.field(name, array.type))
+            given = native.schema.field(name) if library == "pyarrow" else pa.field(name, array.type)
+            fields.append(given.with_type(array.type))
             dtypes[name] = native[name].dtype if library != "pyarrow" else array.type
         table = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return cls(table, library, dtypes)
@@ -487,6 +489,21 @@ def _check_names(names: list[Any]) -> None:
         alike = [str(place) for place, name in enumerate(names, start=1) if counts[name] > 1]
         more = f" and {len(alike) - 12} more" if len(alike) > 12 else ""
         raise TableError(f"the table has more than one column of the same name: columns {', '.join(alike[:12])}{more}")
+
+
+def _without_views(array: pa.Array, name: str) -> pa.Array:
+    """Text of a kind that Arrow cannot select from yet, as polars writes it, as text of the usual kind."""
+    import pyarrow as pa
+
+    kind = str(array.type)
+    if kind == "string_view":
+        return array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type) and str(array.type.value_type) == "string_view":
+        values = array.dictionary.cast(pa.large_string())
+        return pa.DictionaryArray.from_arrays(array.indices, values, ordered=array.type.ordered)
+    if kind == "binary_view" or kind.startswith("run_end_encoded"):
+        raise TableError(f"column {name!r} holds {kind.partition('<')[0]} values: turn them into text or numbers first")
+    return array
 
 
 def _empty(chunked: pa.ChunkedArray) -> pa.Array:

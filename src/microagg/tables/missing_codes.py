@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["code_as_text", "codes_made_missing", "frame_without_codes", "table_without_codes"]
 
+_BEYOND_FLOATS = 2**1023
+
 
 def table_without_codes(table: pa.Table, codes: Mapping[str, Sequence[Any]]) -> pa.Table:
     """The table with each column's codes missing; columns that it does not have are passed over.
@@ -93,11 +95,7 @@ def _stands_for_missing(array: pa.Array, codes: Sequence[Any]) -> Any:
         moments = [moment for code in codes if (moment := _as_moment(code)) is not None]
         if not moments:
             return None
-        naive = (
-            array.cast(pa.timestamp("us"))
-            if not pa.types.is_timestamp(kind)
-            else array.cast(pa.timestamp("us", kind.tz), safe=False)
-        )
+        naive = array.cast(pa.timestamp("us", kind.tz if pa.types.is_timestamp(kind) else None), safe=False)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             naive = pc.local_timestamp(naive)
         return pc.is_in(naive, value_set=pa.array(moments, pa.timestamp("us")))
@@ -116,16 +114,14 @@ def code_as_text(code: Any) -> str:
 def _as_number(code: Any) -> int | float | None:
     if isinstance(code, bool | dt.date):
         return None
-    if isinstance(code, int | float):
-        return code
     try:
-        return int(code)
-    except (TypeError, ValueError):
-        pass
-    try:
-        return float(code)
-    except (TypeError, ValueError):
-        return None
+        number: int | float = int(code)
+    except (TypeError, ValueError, OverflowError):
+        try:
+            number = float(code)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return number if abs(number) < _BEYOND_FLOATS else None
 
 
 def _as_moment(code: Any) -> dt.datetime | None:

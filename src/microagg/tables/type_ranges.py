@@ -88,8 +88,8 @@ def within(numbers: FloatArray, origin: int, low: int, high: int) -> IntArray:
     return result
 
 
-def values_out_of_range(column: pa.ChunkedArray | pa.Array) -> int:
-    """How many values of a column do not exist: times beyond a day, dates beyond the year 9999 or written as such."""
+def values_out_of_range(column: pa.ChunkedArray | pa.Array, *, written: bool = True) -> int:
+    """How many values of a column do not exist: times beyond a day, dates beyond the year 9999 or `written` as such."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types as t
@@ -98,6 +98,8 @@ def values_out_of_range(column: pa.ChunkedArray | pa.Array) -> int:
     if t.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if t.is_string(kind) or t.is_large_string(kind):
+        if not written:
+            return 0
         return int(pc.sum(pc.starts_with(column, OUT_OF_RANGE_TEXT)).as_py() or 0)
     if not (t.is_time(kind) or t.is_date(kind) or t.is_timestamp(kind)):
         return 0

@@ -151,11 +151,24 @@ def _write_text(table: pa.Table, path: Path, file_format: str) -> None:
     from pyarrow import csv
 
     table = _with_plain_times(without_dictionaries(table))
+    _refuse_nul(table, file_format)
     with _open_text(path) as stream:
         if table.num_columns == 1:
             stream.write(_lines_of_one_column(table).encode())
         else:
             csv.write_csv(table, stream, csv.WriteOptions(delimiter=DELIMITERS[file_format]))
+
+
+def _refuse_nul(table: pa.Table, file_format: str) -> None:
+    """Refuse text that no reader of a text file would take for text."""
+    import pyarrow.compute as pc
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        count = int(pc.sum(pc.match_substring(column, "\0")).as_py() or 0) if is_text(column.type) else 0
+        if count:
+            raise TableError(
+                f"Column {name!r} has {count} texts with a NUL character, which {file_format} cannot hold."
+            )
 
 
 def _with_plain_times(table: pa.Table) -> pa.Table:

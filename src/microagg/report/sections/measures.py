@@ -29,8 +29,9 @@ _AT_RISK = 10
 _PAIRED = 50
 _OF_PAIRS = ("correlation_difference", "rank_correlation_difference")
 _OF_RELEASE_ALONE = ("k", "k_prime", "singled_out", "distinct_l_min")
-# In the unit of an attribute, or a sum over records: an equation rather than a figure.
-_INTERNAL_ONLY = ("SSE", "log2_SSE")
+# In the unit of an attribute, or a sum over records: an equation rather than a figure. What k does not hide has a
+# section of its own, which is silent about few records.
+_INTERNAL_ONLY = ("SSE", "log2_SSE", "agreement", "unique_values", "categories_lost")
 
 WITHHELD = (
     "This release is differentially private. Figures that compare it with the original records would be computed "

@@ -1,0 +1,71 @@
+"""Columns of types that few programs write are released as what they hold, or refused by name."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import microagg
+from declarations import numeric
+from microagg import Recipe
+from microagg.errors import GuaranteeError, ParameterError, RecipeError, TableError
+
+
+def test_text_as_polars_writes_it_is_text(tmp_path):
+    from microagg.tables.read import read_table
+
+    pl.DataFrame({"x": [float(i) for i in range(12)], "c": ["a", "b", "d"] * 4}).write_ipc(tmp_path / "x.feather")
+    recipe = Recipe(k=3, attributes={"x": numeric(), "c": "confidential"})
+    made = microagg.release(read_table(tmp_path / "x.feather"), recipe)
+    assert sorted(set(made.table["c"].to_pylist())) == ["a", "b", "d"]
+    made.save(tmp_path / "out")
+
+
+def test_bounds_that_are_no_moment_in_utc_are_refused_with_the_recipe():
+    early = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5)))
+    with pytest.raises(RecipeError, match="in UTC"):
+        Recipe(k=3, attributes={"x": numeric(bounds=[early, dt.datetime(2020, 1, 1, tzinfo=dt.UTC)])})
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "dta"])
+def test_private_moments_up_to_the_last_year_exist(tmp_path, form):
+    ends = [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)]
+    recipe = Recipe(method="dp_laplace", privacy={"epsilon": 0.1}, attributes={"x": numeric(bounds=ends)})
+    table = pa.table({"x": pa.array([dt.datetime(2000 + i, 1, 1) for i in range(15)])})
+    microagg.release(table, recipe).save(tmp_path / "out", format=form)
+
+
+@pytest.mark.parametrize("code", ["9" * 400, -1e300, "x"], ids=["huge", "large", "text"])
+def test_a_code_for_missing_may_be_any_number(code):
+    recipe = Recipe(k=2, input={"missing": {"x": [code]}}, attributes={"x": numeric()})
+    assert microagg.release(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}), recipe).statement.n_records == 4
+
+
+def test_text_with_a_nul_is_refused_by_name_and_count(tmp_path):
+    recipe = Recipe(k=2, attributes={"x": numeric(), "c": "confidential"})
+    made = microagg.release(pa.table({"x": [1.0, 2.0, 3.0, 4.0], "c": ["a\0b", "c", "d", "e"]}), recipe)
+    with pytest.raises(TableError, match="'c' has 1 texts with a NUL"):
+        made.save(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "given", [[["Alice Secret", 1.0]] * 6, [1.5, 2.5, 3.5, 4.5], np.array([[1j], [2j], [3j], [4j]])]
+)
+def test_partitioners_refuse_without_quoting_records(given):
+    for partitioner in (microagg.MDAV(k=2), microagg.Mic1D(k=2), microagg.IndividualRanking(k=2)):
+        with pytest.raises(ParameterError) as refused:
+            partitioner.fit(given)
+        assert "Alice" not in str(refused.value)
+        assert "1.5" not in str(refused.value)
+
+
+def test_noise_for_what_no_record_changes_is_refused():
+    from microagg.privacy.mechanism import noise_from
+    from microagg.releases.ledger import CountedNoise
+
+    with pytest.raises(GuaranteeError):
+        CountedNoise(noise_from(1)).laplace(np.zeros(3, dtype=np.int64), scale=1e-9, sensitivity=0, epsilon=1.0)
