@@ -39,7 +39,7 @@ def test_private_moments_up_to_the_last_year_exist(tmp_path, form):
     microagg.release(table, recipe).save(tmp_path / "out", format=form)
 
 
-@pytest.mark.parametrize("code", ["9" * 400, -1e300, "x"], ids=["huge", "large", "text"])
+@pytest.mark.parametrize("code", ["9" * 400, -999.5, "x"], ids=["huge", "number", "text"])
 def test_a_code_for_missing_may_be_any_number(code):
     recipe = Recipe(k=2, input={"missing": {"x": [code]}}, attributes={"x": numeric()})
     assert microagg.release(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}), recipe).statement.n_records == 4
