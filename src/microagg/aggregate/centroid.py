@@ -190,5 +190,8 @@ def round_to_resolution(values: FloatArray, resolution: float | None) -> FloatAr
     if not np.isfinite(steps):  # finer than any float: nothing to round
         return values
     if steps > 1 and abs(steps - round(steps)) < 1e-9 * steps:
-        return np.rint(values * round(steps)) / round(steps) + 0.0  # 3 / 10 is the float 0.3, 3 * 0.1 is not
+        with np.errstate(over="ignore"):
+            scaled = values * round(steps)
+        # 3 / 10 is the float 0.3, 3 * 0.1 is not. What overflows has no digits that small.
+        return np.where(np.isfinite(scaled), np.rint(scaled) / round(steps) + 0.0, values)
     return np.rint(values / resolution) * resolution + 0.0

@@ -294,6 +294,8 @@ def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray
 def _mix_values(prepared: Prepared, recipe: Recipe) -> Protected:
     """Values of all attributes in one vector: there are no cells of records."""
     columns = list(prepared.measured.values())
+    if not prepared.frame.n_records:
+        raise InputError("no record is left to protect: every one lacks a quasi-identifier")
     values = np.column_stack([column.values + column.column.origin for column in columns])
     fitted = method_named(recipe.method).partitioner(recipe.k, **recipe.partition).fit(values)
     arrays, lost, varying = {}, 0.0, 0

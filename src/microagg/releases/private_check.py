@@ -75,9 +75,12 @@ def _count_outside(chunked: Any, attribute: Attribute) -> int:
             return len(numbers)
         low, high = (column.absolute_number_of(bound) for bound in attribute.bounds)
         slack = _ROUNDING * (high - low)
+        if pa.types.is_timestamp(column.values.type):  # SPSS and Stata hold milliseconds
+            slack = max(slack, column.unit / 1000)
         return int((~((numbers >= low - slack) & (numbers <= high + slack))).sum())
     nodes = attribute.taxonomy.nodes if attribute.taxonomy is not None else attribute.categories or ()
     public = {category_text(label) for label in nodes}
+    public |= {label.rstrip(" ") for label in public}  # SPSS and Stata drop blanks at the end
     if pa.types.is_floating(chunked.type) or pa.types.is_integer(chunked.type):
         # SPSS and Stata hold truth values as these numbers.
         public |= {str(int(label)) for label in nodes if isinstance(label, bool)}

@@ -289,7 +289,7 @@ def numbers_from_moments(moments: pa.ChunkedArray, kind_of_file: str) -> pa.Chun
 
     clock = _CLOCKS[kind_of_file]
     if pa.types.is_date(moments.type):
-        days = pc.add(moments.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()), clock.days_before_1970)
+        days = pc.add(moments.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64()), clock.days_before_1970)
         return pc.multiply(days, clock.units_per_day_of_date)
     since_start = 0
     if pa.types.is_timestamp(moments.type):
