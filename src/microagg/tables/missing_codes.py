@@ -114,8 +114,9 @@ def code_as_text(code: Any) -> str:
 def _as_number(code: Any) -> int | float | None:
     if isinstance(code, bool | dt.date):
         return None
+    number: int | float
     try:
-        number: int | float = int(code)
+        number = code if isinstance(code, float) else int(code)
     except (TypeError, ValueError, OverflowError):
         try:
             number = float(code)
