@@ -199,3 +199,34 @@ def test_an_internal_report_lies_beside_the_folder_unless_told_otherwise(folder)
     assert "INTERNAL" in Path("out.internal.html").read_text()
     assert "--output" in run("report", "data.csv", "out", code=2).stderr
     run("check", "out")
+
+
+@pytest.mark.parametrize("said", [("dp",), ("dp/table.csv", "-r", "dp.toml"), ("dp/table.csv", "-r", "recipe.toml")])
+@pytest.mark.parametrize("rows", ["records", "means"])
+def test_what_the_rows_of_a_release_are_is_not_for_a_flag_to_say(folder, said, rows):
+    Path("dp.toml").write_text(MARGINALS)
+    run("release", "data.csv", "-r", "dp.toml", "-o", "dp")
+    refused = run("evaluate", "data.csv", *said, "--rows", rows, "--aligned", code=2)
+    assert f"leave out --rows {rows}" in refused.stderr.replace("\n", " ")
+    evaluated("dp", "--rows", "ranks")
+
+
+def test_a_release_in_python_knows_its_rows_too(folder):
+    made = microagg.release(csv.read_csv("data.csv"), Recipe.load("recipe.toml"))
+    with pytest.raises(microagg.errors.ParameterError, match="rows of this release are records"):
+        microagg.evaluate(csv.read_csv("data.csv"), made, rows="ranks")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"id": 1}', None])
+def test_damaged_receipts_and_folders_named_like_one_are_passed_over(folder, content):
+    expected = evaluated("out")
+    other = Path("out.receipt-000000000000.json")
+    if content is None:
+        other.mkdir()
+    else:
+        other.write_text(content)
+    assert evaluated("out") == expected
+    assert measures_of(reported())["SSE_SST"] == expected["SSE_SST"]
+    run("report", "data.csv", "out", "-o", "out/report.html", "--overwrite")
+    refused = run("evaluate", "data.csv", "out", "--receipt", other, code=2)
+    assert "receipt-000000000000.json" in refused.stderr

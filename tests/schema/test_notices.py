@@ -123,3 +123,47 @@ def test_questions_quote_no_values_but_codes(look):
     looked = look(column(["canary", "canary-b", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "unknown"]))
     assert looked.notices["v"].question
     assert "canary" not in looked.notices["v"].question
+
+
+def test_what_is_asked_says_how_the_numbers_are_read_in_the_end(look):
+    rows = "".join(f"{20 + i};{i},5;{1 + i}.{125 + i}\n" for i in range(20))
+    looked = look(f"age;b;c\n{rows}")
+    assert looked.dialect.thousands == "."
+    assert looked.table["c"].to_pylist()[0] == 1125
+    assert "divide thousands, as it is read, or stand" in looked.notices["c"].question
+    rows = "".join(f"{20 + i};{i};{1 + i}.{125 + i}\n" for i in range(20))
+    looked = look(f"age;b;c\n{rows}")
+    assert looked.table["c"].to_pylist()[0] == 1.125
+    assert "stand before three decimals, as it is read, or divide" in looked.notices["c"].question
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("age;b\n" + "".join(f"{20 + i};{10 + i},{100 + i}\n" for i in range(20)), "decimals"),
+        ("age\tb\n" + "".join(f"{20 + i}\t{10 + i},{100 + i}\n" for i in range(20)), "thousands"),
+    ],
+)
+def test_text_that_may_be_thousands_is_asked_about_with_how_it_is_read(look, text, read):
+    looked = look(text)
+    assert looked.table["b"].to_pylist()[0] == (10.1 if read == "decimals" else 10_100)
+    assert f"read as {read}" in looked.notices["b"].question
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"{i},5" for i in range(20)] + ["-999"],
+        [f"{i},5" for i in range(20)] + ["-999,0"],
+        [f"{i}.{500 + i},25" for i in range(1, 20)] + ["-999"],
+        [f"{i}%" for i in range(20)] + ["-999%"],
+        [f"({i})" for i in range(1, 20)] + ["99999"],
+        ["unknown", *(f"{i},5" for i in range(20)), "-999"],
+    ],
+)
+def test_codes_among_numbers_that_the_file_writes_as_text_are_asked_about(look, values):
+    rows = "".join(f"{20 + i};{value}\n" for i, value in enumerate(values))
+    notice = look(f"age;b\n{rows}").notices["b"]
+    assert any(code in notice.maybe_missing for code in (-999, 99999))
+    assert "apart from all other values" in notice.question
+    assert notice.is_numbers

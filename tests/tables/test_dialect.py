@@ -8,8 +8,9 @@ import openpyxl
 import pyarrow as pa
 import pytest
 
-from microagg.errors import TableError
-from microagg.tables.dialect import STANDARD, Dialect
+from microagg.errors import RecipeError, TableError
+from microagg.releases.recipe import Recipe
+from microagg.tables.dialect import STANDARD, Dialect, check_date_format
 from microagg.tables.read import read_table
 from microagg.tables.sniff import sniffed_dialect
 
@@ -180,3 +181,21 @@ def test_numbers_stored_as_text_in_a_sheet_are_read_where_numbers_are_declared(t
     book.save(tmp_path / "t.xlsx")
     assert read_table(tmp_path / "t.xlsx")["x"].type == pa.string()
     assert read_table(tmp_path / "t.xlsx", number_columns=["x"])["x"].to_pylist() == [1.0, 2.0, 3.5]
+
+
+def test_a_format_of_dates_counts_where_plain_ones_would_fit_too(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n2024-01-02,2024-12-31\n2024-03-04,2024-12-30\n")
+    table = read_table(path, dialect=Dialect(date_format="%Y-%d-%m"))
+    assert [str(day) for day in table["a"].to_pylist()] == ["2024-02-01", "2024-04-03"]
+    assert [str(day) for day in table["b"].to_pylist()] == ["2024-12-31", "2024-12-30"]  # of no such format
+
+
+@pytest.mark.parametrize("pattern", ["%d/%m/%Y%d", "%Y-%m-%d %Y", "%d/%m/%Y%", "%d/%m/%Y %Q"])
+def test_a_format_that_no_date_can_be_read_by_is_an_ordinary_refusal(pattern):
+    with pytest.raises(ValueError, match="is no format of dates"):
+        check_date_format(pattern)
+    attributes = {"x": {"role": "quasi_identifier", "kind": "numeric"}}
+    for said in (pattern, {"x": pattern}):
+        with pytest.raises(RecipeError, match="is no format of dates"):
+            Recipe(k=3, attributes=attributes, input={"date_format": said})

@@ -163,7 +163,7 @@ def _read(path: Path, recipe: Any) -> Any:
     from microagg.releases.input import read_released
     from microagg.releases.saved import SavedRelease
 
-    return read_released(SavedRelease.open(path).table if path.is_dir() else path, recipe)
+    return read_released(SavedRelease.open(path).table if path.is_dir() else path, recipe, say)
 
 
 def _rows_of(
@@ -176,10 +176,20 @@ def _rows_of(
     receipt: Path | None,
 ) -> dict[str, Any]:
     """How the rows of a release belong to those of the original, and what they are."""
+    from microagg.errors import InputError
+    from microagg.releases.places import MANIFEST
     from microagg.releases.saved import SavedRelease, origins_of
 
+    folder = released if released.is_dir() else released.parent
     if rows is None:
-        rows = SavedRelease.open(released).recipe.rows if released.is_dir() else recipe.rows
+        rows = SavedRelease.open(folder).recipe.rows if released.is_dir() else recipe.rows
+    elif released.is_dir() or (folder / MANIFEST).is_file():
+        saved = SavedRelease.open(folder)
+        if rows != saved.recipe.rows and (released.is_dir() or released.name == saved.table.name):
+            raise InputError(
+                f"rows of the release {folder.name!r} are {saved.recipe.rows}, by its manifest: leave out --rows {rows}. "
+                "It is for files of other tools"
+            )
     how: dict[str, Any] = {"rows": rows, "aligned": aligned, "key": key}
     if rows == "records" and aligned is None and key is None:
         how["origins"] = origins_of(released, original, receipt)

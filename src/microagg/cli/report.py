@@ -70,7 +70,7 @@ def report(
             released,
             chosen,
             output,
-            read=lambda path: read_released(path, chosen),
+            read=lambda path: read_released(path, chosen, say),
             internal=internal,
             full=full,
             source=original,

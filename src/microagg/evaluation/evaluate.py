@@ -121,6 +121,8 @@ def evaluate(
     after = frame_without_codes(after, codes)
     apart = None if holdout is None else frame_without_codes(Frame.wrap(holdout), codes)
     _check_columns(before, after, apart, schema)
+    if made is not None and rows is not None and rows != str(made.recipe.rows):
+        raise ParameterError(f"rows of this release are {made.recipe.rows}: leave out rows = {rows!r}")
     if rows is None:
         rows = getattr(made.recipe if made is not None else recipe, "rows", "records")
     kind = RowKind(str(rows))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from microagg.tables._columns import with_columns
 from microagg.tables.dialect import Dialect
 from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
+from microagg.tables.phrases import columns_phrase
+from microagg.tables.plain import as_plain
 from microagg.tables.read import DELIMITERS, format_of, read_table
 
 if TYPE_CHECKING:
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 
     from microagg.releases.recipe import Recipe
 
-__all__ = ["TEXT_FORMATS", "read_input", "read_own", "read_released"]
+__all__ = ["TEXT_FORMATS", "numbers_of_text", "read_input", "read_own", "read_released"]
 
 TEXT_FORMATS = ("csv", "csv.gz", "tsv", "txt")
-_PLAIN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\d{4}-\d\d-\d\d([T ][\d:.]+)?$|^\d\d:\d\d(:\d\d)?$"
+_FORMS = ("decimal", "thousands", "negatives", "units", "date_format", "date_formats")
 
 
 def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table:
@@ -47,47 +50,63 @@ def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table
     return table
 
 
-def read_released(path: Path, recipe: Recipe) -> pa.Table:
+def read_released(path: Path, recipe: Recipe, tell: Callable[[str], None] | None = None) -> pa.Table:
     """Read a table that was released from a file that the recipe describes.
 
-    Tables that microagg wrote are plain, whatever the input was. Those of other tools may be written as the input is:
-    a file that does not have the recipe's columns if it is read plainly is read as the recipe says.
+    Tables in the folder of a release are plain, whatever the input was. Numbers and dates of others are read as
+    the recipe's ``[input]`` says; plainly only if the recipe's columns fit better so. `tell` hears of a file that fits
+    in both ways with other values.
     """
     if (path.parent / MANIFEST).is_file() and path.name.startswith("table."):
         table = read_own(path, recipe)
     else:
-        table = _unescaped(_read_foreign(path, recipe), path, recipe)
+        table = _unescaped(_read_foreign(path, recipe, tell), path, recipe)
     if own_columns_of(recipe) is None:
         recipe.schema.check_header(table.column_names)
     return table
 
 
-def _read_foreign(path: Path, recipe: Recipe) -> pa.Table:
-    foreign = Dialect(
-        separator=DELIMITERS.get(format_of(path)),
-        missing_values=recipe.input.missing_values,
-        missing=recipe.input.missing,
-    )
-    plain = own = None
+def _read_foreign(path: Path, recipe: Recipe, tell: Callable[[str], None] | None) -> pa.Table:
+    """A table of another tool, in the way that the recipe's columns fit best.
+
+    Of ways that fit alike, fields are where a plain file has them (what is valid as UTF-8 is UTF-8, a header is one),
+    and their numbers and dates are as ``[input]`` says.
+    """
+    read: list[pa.Table] = []
     refused: list[TableError] = []
-    try:
-        plain = _read(path, recipe, replace(foreign, separator=None), may_stay_text=True)
-    except TableError as error:
-        refused.append(error)
-    if plain is not None and _fits(plain, recipe):
-        return plain
-    if recipe.input.dialect != foreign:
+    for dialect in _ways_to_read(path, recipe):
         try:
-            own = _read(path, recipe, recipe.input.dialect, may_stay_text=True)
+            read.append(_read(path, recipe, dialect, may_stay_text=True))
         except TableError as error:
             refused.append(error)
-    if own is not None and (
-        plain is None or _fits(own, recipe) or _n_declared(own, recipe) > _n_declared(plain, recipe)
-    ):
-        return own
-    if plain is None:
+    if not read:
         raise refused[-1] from None
-    return plain
+    fits = [_fit(table, recipe) for table in read]
+    found = read[fits.index(max(fits))]
+    alike = [table for table, fit in zip(read, fits, strict=True) if fit == max(fits) and table is not found]
+    otherwise = next((names for table in alike if (names := _columns_that_differ(found, table, recipe))), [])
+    if otherwise and tell is not None:
+        tell(
+            f"{path.name} is read as the recipe's [input] says. Read plainly it fits too, with other values of "
+            f"{columns_phrase(otherwise, limit=3)}: if microagg wrote the file, give the folder of the release"
+        )
+    return found
+
+
+def _ways_to_read(path: Path, recipe: Recipe) -> list[Dialect]:
+    """The dialects that a file may be in: its layout plain or as ``[input]`` says, and so its numbers and dates."""
+    own, plain = recipe.input.dialect, Dialect()
+    if own.separator == DELIMITERS.get(format_of(path)):
+        own = replace(own, separator=None)
+    names = [field.name for field in fields(Dialect)]
+    ways: list[Dialect] = []
+    for layout in (plain, own):
+        for forms in (own, plain):
+            way = Dialect(**{name: getattr(forms if name in _FORMS else layout, name) for name in names})
+            way = replace(way, missing_values=own.missing_values, missing=own.missing)
+            if way not in ways:
+                ways.append(way)
+    return ways
 
 
 def read_own(path: Path, recipe: Recipe) -> pa.Table:
@@ -99,6 +118,20 @@ def read_own(path: Path, recipe: Recipe) -> pa.Table:
     missing = ("",) if len(read_table(path, dialect=standard).column_names) > 1 else ("NA",)
     table = _read(path, recipe, replace(standard, missing_values=missing), may_stay_text=True)
     return _with_times(_unescaped(table, path, recipe), recipe)
+
+
+def numbers_of_text(table: pa.Table, recipe: Recipe) -> pa.Table:
+    """The table to measure: text of attributes that are declared numeric as the numbers that it plainly writes."""
+    import pyarrow as pa
+
+    found = {}
+    for place, field in enumerate(table.schema):
+        attribute = recipe.attributes.get(field.name)
+        if attribute is not None and _is_numeric(attribute) and _is_text(field.type):
+            numbers = as_plain(table.column(place), pa.float64())
+            if numbers is not None:
+                found[place] = numbers
+    return with_columns(table, found)
 
 
 def _unescaped(table: pa.Table, path: Path, recipe: Recipe) -> pa.Table:
@@ -125,16 +158,27 @@ def _with_times(table: pa.Table, recipe: Recipe) -> pa.Table:
     return with_columns(table, times)
 
 
-def _n_declared(table: pa.Table, recipe: Recipe) -> int:
-    return sum(name in recipe.attributes for name in table.column_names)
+def _fit(table: pa.Table, recipe: Recipe) -> tuple[int, int, int]:
+    """How well a table fits: how many quasi-identifiers and declared columns it has, and numeric ones as no text."""
+    there = [name for name in table.column_names if name in recipe.attributes]
+    read = [name for name in there if _is_numeric(recipe.attributes[name]) and not _is_text(table[name].type)]
+    return len(set(recipe.schema.quasi_identifiers) & set(there)), len(there), len(read)
 
 
-def _fits(table: pa.Table, recipe: Recipe) -> bool:
-    """True if every quasi-identifier is there, and numeric ones are not text."""
-    return all(
-        name in table.column_names and not (_is_numeric(recipe.attributes[name]) and _is_text(table[name].type))
-        for name in recipe.schema.quasi_identifiers
-    )
+def _columns_that_differ(own: pa.Table, plain: pa.Table, recipe: Recipe) -> list[str]:
+    """The declared columns with other values in one reading than in the other; 1 and 1.0 are the same."""
+    import pyarrow as pa
+
+    def is_number(kind: pa.DataType) -> bool:
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+    def differ(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+        if is_number(one.type) and is_number(other.type):
+            one, other = one.cast(pa.float64(), safe=False), other.cast(pa.float64(), safe=False)
+        return not one.equals(other)
+
+    names = [name for name in own.column_names if name in recipe.attributes]
+    return [name for name in names if name in plain.column_names and differ(own[name], plain[name])]
 
 
 def _is_numeric(attribute: Attribute) -> bool:
@@ -172,12 +216,13 @@ def _read(
 def _reads_otherwise(typed: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
     """Whether a column that is published as it is should stay the text it was, which its type would not write so."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if typed.cast(pa.string()).equals(written):
         return False
-    plainly = pa.types.is_boolean(typed.type) or pc.all(pc.match_substring_regex(written, _PLAIN)).as_py() is not False
-    return _is_text(typed.type) or plainly
+    if _is_text(typed.type) or pa.types.is_boolean(typed.type):
+        return True
+    plain = as_plain(written, typed.type)
+    return plain is not None and typed.equals(plain)
 
 
 def _refuse_numbers_as_text(table: pa.Table, recipe: Recipe, dialect: Dialect) -> None:

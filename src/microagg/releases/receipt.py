@@ -86,6 +86,8 @@ class Receipt:
             return cls(digest, str(content["id"]), files, None if packed is None else _unpacked(packed))
         except FileNotFoundError:
             raise TableError(f"{path.name}: no such file.") from None
+        except OSError as error:
+            raise TableError(f"{path.name} cannot be opened: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error, zlib.error):
             raise TableError(f"{path.name} is damaged, or no receipt of a release.") from None
 
@@ -96,15 +98,21 @@ def receipts_beside(folder: str | Path) -> list[Path]:
     names = f"{escape(folder.name)}.receipt-*.json"
     # One whose run was killed in the last instant still waits for the next start to put it there.
     waiting = folder.parent.glob(f".{escape(folder.name)}.*{PENDING}/{names}")
-    return [*sorted(folder.parent.glob(names)), *sorted(waiting)]
+    return [path for path in (*sorted(folder.parent.glob(names)), *sorted(waiting)) if path.is_file()]
 
 
 def receipt_beside(folder: str | Path) -> Receipt | None:
-    """The receipt that lies beside the folder of a release and names its table as written; None if there is none."""
+    """The receipt that lies beside the folder of a release and names its table as written; None if there is none.
+
+    Files that are damaged, or no receipts, are passed over: they cannot name the table.
+    """
     folder = Path(folder).absolute()
     tables = {path.name: sha256_of_file(path) for path in sorted(folder.glob("table.*"))}
     for path in receipts_beside(folder):
-        receipt = Receipt.load(path)
+        try:
+            receipt = Receipt.load(path)
+        except TableError:  # one that is damaged says nothing about this release
+            continue
         if any(receipt.files.get(name) == digest for name, digest in tables.items()):
             return receipt
     return None

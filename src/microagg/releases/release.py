@@ -15,7 +15,7 @@ import numpy.typing as npt
 from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
 from microagg.releases.catalogue import method_named
 from microagg.releases.exposure import Exposure
-from microagg.releases.input import read_own
+from microagg.releases.input import numbers_of_text, read_own
 from microagg.releases.ledger import require_spent
 from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.releases.output_choice import Formulas, follow_formula_policy
@@ -31,6 +31,7 @@ from microagg.tables.dialect import STANDARD, Dialect
 from microagg.tables.formulas import unescaped
 from microagg.tables.frames import Frame
 from microagg.tables.labels import with_needed_labels
+from microagg.tables.plain import like
 from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 
@@ -238,11 +239,12 @@ class Release:
         from microagg.report.document import Report
         from microagg.report.material import Material
 
+        released, original = self._measured(written)
         return Report.of(
             Material(
-                self.frame if written is None else Frame.wrap(read_own(written, self.recipe)),
+                released,
                 self.recipe,
-                self.original,
+                original,
                 self.origins,
                 self.statement.as_dict() if statement is None else statement,
                 self.manifest.as_dict(),
@@ -252,6 +254,16 @@ class Release:
                 full,
             )
         )
+
+    def _measured(self, written: Path | None) -> tuple[Frame, Frame | None]:
+        """The released and the original table to measure: text that was kept as it is written is read as it will be."""
+        released = self.frame if written is None else Frame.wrap(read_own(written, self.recipe))
+        if written is None:
+            released = _framed(released, numbers_of_text(released.table, self.recipe))
+        original = self.original
+        if original is not None:
+            original = _framed(original, like(numbers_of_text(original.table, self.recipe), released.table))
+        return released, original
 
     def receipt_path(self, folder: str | Path) -> Path:
         """Where the receipt goes: beside the folder, never in it, under a name no other release takes."""
@@ -304,3 +316,7 @@ def _read_as_written(path: Path, dialect: Dialect | None) -> pa.Table:
 def _count_blank_lines(path: Path) -> int:
     with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
         return sum(not line.strip(b"\r\n") for line in file)
+
+
+def _framed(frame: Frame, table: pa.Table) -> Frame:
+    return frame if table is frame.table else Frame.wrap(table)

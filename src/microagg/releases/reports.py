@@ -112,7 +112,10 @@ def _anything_in(folder: Path) -> set[str]:
 def _receipt_of(folder: Path, partial: Path, release_id: str | None) -> dict[str, str]:
     """The receipt beside the folder, brought up to date; nothing if it was put elsewhere, where it is the holder's."""
     for path in receipts_beside(folder):
-        receipt = Receipt.load(path)
+        try:
+            receipt = Receipt.load(path)
+        except TableError:  # of an earlier release, or damaged: there is nothing in it to bring up to date
+            continue
         if receipt.id == release_id:
             files = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir()) if file.name in _WRITTEN}
             return {path.name: replace(receipt, files={**_kept(receipt), **files}).as_json()}

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
 from microagg.schema.written_forms import Numbers, numbers_in
+from microagg.tables._columns import is_text
 from microagg.tables.dialect import Dialect
 from microagg.tables.frames import Column, Frame, columns_phrase
 from microagg.tables.read import DELIMITERS, format_of, read_table
 from microagg.tables.sniff import Decision, sniffed_dialect
+from microagg.tables.written import as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,10 +64,7 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
     if not is_text_file:
         notices = {name: _of_typed(notice, format_of(path)) for name, notice in notices.items()}
     doubles = _forms_of_doubles(path, frame, dialect) if is_text_file else {}
-    if dialect.separator == ";":  # where decimal commas are usual, 1.234 may be a thousand
-        notices |= {
-            name: _doubtful(one) for name, one in doubles.items() if one.doubtful and not notices[name].question
-        }
+    unasked = [name for name, one in doubles.items() if one.doubtful and not notices[name].question]
     notices = {name: notice for name, notice in notices.items() if notice.question or notice.is_numbers}
     dialect, more = _numbers_and_dates(dialect, fixed, notices, doubles)
     codes = {name: notice.missing for name, notice in notices.items() if notice.missing and name not in dialect.missing}
@@ -76,6 +75,10 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
     for field, was in zip(table.schema, frame.table.schema, strict=True):
         if _empty(was).is_number and _empty(field).is_text:
             notices[field.name] = Notice("its numbers are not written as those of other columns: how?", True)
+    notices = {name: _as_read(notice, dialect) for name, notice in notices.items()}
+    if dialect.separator == ";" or dialect.thousands == ".":  # where decimal commas are usual, 1.234 may be a thousand
+        notices |= {name: _doubtful(doubles[name], dialect) for name in unasked if name not in notices}
+    notices = _with_codes_among_numbers(notices, frame.table, table, dialect)
     return Looked(table, dialect, (*decisions, *more), notices)
 
 
@@ -92,8 +95,49 @@ def _of_typed(notice: Notice, file_format: str) -> Notice:
     return replace(notice, date_formats=()) if notice.date_formats and not notice.is_numbers else notice
 
 
-def _doubtful(numbers: Numbers) -> Notice:
-    return Notice("do its points stand before three decimals, as it is read, or divide thousands?", numbers=numbers)
+def _doubtful(numbers: Numbers, dialect: Dialect) -> Notice:
+    """Ask about numbers like 1.234 that were read as decimals, or are thousands by what other columns say."""
+    if dialect.thousands == ".":
+        said = "do its points divide thousands, as it is read, or stand before three decimals?"
+    else:
+        said = "do its points stand before three decimals, as it is read, or divide thousands?"
+    return Notice(said, numbers=numbers)
+
+
+def _as_read(notice: Notice, dialect: Dialect) -> Notice:
+    """The question about numbers like 20,000 with how they are read, now that it is decided."""
+    if notice.numbers is None or not notice.numbers.doubtful:
+        return notice
+    mark, asked = notice.numbers.thousands, "or stand before three decimals"
+    read = "thousands" if dialect.thousands == mark else "decimals" if dialect.decimal == mark else None
+    if read is None:
+        return notice
+    return replace(notice, question=notice.question.replace(asked, f"{asked} (they are read as {read})"))
+
+
+def _with_codes_among_numbers(
+    notices: Mapping[str, Notice], first: pa.Table, table: pa.Table, dialect: Dialect
+) -> dict[str, Notice]:
+    """The notices with codes like -999 among numbers that were text, or other numbers, before it was decided."""
+    import pyarrow as pa
+
+    found = dict(notices)
+    for name in table.column_names:
+        before, values = first[name], table[name]
+        notice = found.get(name, Notice())
+        numbers: pa.ChunkedArray | None = values
+        if notice.is_numbers and is_text(values.type):
+            numbers = as_numbers(values, dialect)  # as a release will read it, if it is declared numeric
+        elif values.equals(before):
+            continue
+        if numbers is None or is_text(numbers.type):
+            continue
+        more = _notice(Frame.wrap(pa.table({name: numbers})).column(name))
+        if more.maybe_missing and not set(more.maybe_missing) & set(notice.maybe_missing):
+            question = f"{notice.question} And {more.question}" if notice.question else more.question
+            codes = (*notice.maybe_missing, *more.maybe_missing)
+            found[name] = replace(notice, question=question, maybe_missing=codes)
+    return found
 
 
 def _notice(column: Column) -> Notice:

@@ -106,6 +106,8 @@ class Layout:
         How many of the first row's fields look like values of records, not like names.
     is_sure : bool
         False if the rows above the header may be a header that lacks names, and nothing speaks for the one below.
+    rivals : tuple of str
+        Other separators that split as many rows evenly: which one it is cannot be told.
     """
 
     separator: str | None
@@ -114,33 +116,64 @@ class Layout:
     width: int
     n_like_values: int
     is_sure: bool = True
+    rivals: tuple[str, ...] = ()
 
 
 def sniffed_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
     """The layout that a sample speaks for; what is given is not doubted."""
     lines_above = skip_rows or 0
     text = _without_lines(sample, lines_above)
+    rivals: list[str] = []
     if separator is None:
-        scored = [(score, place) for place, one in enumerate(SEPARATORS) if (score := _evenness(text, one)) is not None]
-        separator = SEPARATORS[max(scored, key=lambda pair: (pair[0], -pair[1]))[1]] if scored else None
+        separator, rivals = _even_separators(text)
     rows = _rows(text, separator or ",")
     if not rows:
         return Layout(separator, lines_above, (), 0, 0)
     width = _usual_width([row for _, row in rows]) if separator is not None else 1
-    at = 0
-    if skip_rows is None:
-        at = next((i for i, (_, row) in enumerate(rows) if _may_be_header(row, width)), 0)
+    at, is_sure = (0, True) if skip_rows is not None else _place_of_header([row for _, row in rows], width)
     line, first = rows[at]
-    body = [row for _, row in rows[at + 1 :]]
-    is_sure = _names_above_numbers(first, body) > 0 or all(_is_title(row) for _, row in rows[:at])
-    like_values = fields_like_values(first, body)
-    return Layout(separator, lines_above + (line if at else 0), tuple(first), width, like_values, is_sure)
+    like_values = fields_like_values(first, [row for _, row in rows[at + 1 :]])
+    above = lines_above + (line if at else 0)
+    return Layout(separator, above, tuple(first), width, like_values, is_sure, tuple(rivals))
+
+
+def _even_separators(text: str) -> tuple[str | None, list[str]]:
+    """The separator that splits most rows evenly, and others that split as many."""
+    scores = {one: score for one in SEPARATORS if (score := _evenness(text, one)) is not None}
+    if not scores:
+        return None, []
+    best = max(share for share, _ in scores.values())
+    even = sorted((one for one, (share, _) in scores.items() if share == best), key=lambda one: -scores[one][1])
+    if "," in even and any(_commas_are_in_numbers(text, one) for one in even if one != ","):
+        even.remove(",")
+    return even[0], even[1:]
+
+
+def _commas_are_in_numbers(text: str, separator: str) -> bool:
+    """Whether all fields with a comma are numbers, as where commas stand before decimals."""
+    found = [field for _, row in _rows(text, separator) for field in row if "," in field]
+    return all(_NUMBERLIKE.match(field.strip()) for field in found)
+
+
+def _place_of_header(rows: list[list[str]], width: int) -> tuple[int, bool]:
+    """Which row is the header, and whether that is sure.
+
+    A row that begins with # may be a comment with a separator in it, or a header whose first name does: it is the
+    header if the row below looks like a record.
+    """
+    at = next((i for i, row in enumerate(rows) if _may_be_header(row, width)), 0)
+    below = next((i for i, row in enumerate(rows) if i >= at and _may_be_header(row, width) and not _is_note(row)), at)
+    if below > at and not fields_like_values(rows[below], rows[below + 1 :]):
+        return below, _names_above_numbers(rows[below], rows[below + 1 :]) > 0
+    sure = _names_above_numbers(rows[at], rows[at + 1 :]) > 0 or all(_is_title(row) for row in rows[:at])
+    return at, sure
 
 
 def _without_lines(sample: str, n_lines: int) -> str:
     text = io.StringIO(sample, newline="")
     for _ in range(n_lines):
-        text.readline()
+        if not text.readline():
+            break
     return text.read()
 
 
@@ -173,6 +206,10 @@ def _evenness(text: str, separator: str) -> tuple[float, int] | None:
     width = _usual_width(rows)
     share = sum(len(row) == width for row in rows) / len(rows)
     return None if width < 2 or share < 0.6 else (share, width)
+
+
+def _is_note(row: list[str]) -> bool:
+    return row[0].strip().startswith("#")
 
 
 def _is_title(row: list[str]) -> bool:
@@ -268,7 +305,8 @@ def advice(sample: str, dialect: Dialect, separator: str | None) -> str:
     found = sniffed_layout(sample, separator=dialect.separator)
     lines = []
     if dialect.separator is None and found.separator is not None and found.separator != separator:
-        lines.append(f"separator = {json.dumps(found.separator)}")
+        others = "".join(f", or {json.dumps(one)}" for one in found.rivals if one != separator)
+        lines.append(f"separator = {json.dumps(found.separator)}" + (f"   #{others[1:]}" if others else ""))
     if dialect.has_header and found.skip_rows != dialect.skip_rows:
         lines.append(f"skip_rows = {found.skip_rows}")
     return "".join([" Perhaps the recipe lacks:\n    [input]", *(f"\n    {line}" for line in lines)]) if lines else ""

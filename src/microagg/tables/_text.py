@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from microagg.errors import TableError
+from microagg.tables._columns import with_columns
 from microagg.tables._formats import DELIMITERS, FORMATS, check_names, refusing
+from microagg.tables._quotes import every_line_is_a_row, first_bad_quote
 from microagg.tables._sniff_text import (
     SAMPLE,
     advice,
     advised_encoding,
     joining_separator,
     separator_name,
+    sniffed_layout,
 )
 from microagg.tables.dialect import Dialect, encoding_name
 from microagg.tables.missing_codes import table_without_codes
-from microagg.tables.written import retyped
+from microagg.tables.written import as_dates, retyped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +43,8 @@ def read_text(
 
     file = open_text(path, file_format, dialect)
     with refusing(path, file_format):
-        file.check_encoding_and_quotes()
+        file.check_encoding()
+        file.check_quotes()
         names, has_rows = file.header()
         file.check_layout(names)
     check_names(names, path)
@@ -53,6 +57,7 @@ def read_text(
         too_long = file.columns_with_too_long_integers(table)
         if too_long:
             table = file.parse(types | dict.fromkeys(too_long, pa.string()))
+        table = file.with_dates_by_format(table)
         table = table_without_codes(table, dialect.missing)
         table = retyped(table, dialect, {*text_columns, *too_long}, number_columns)
         return table_without_codes(table, dialect.missing)
@@ -64,7 +69,7 @@ def open_text(path: Path, file_format: str, dialect: Dialect) -> TextFile:
     if separator is None:
         file = TextFile(path, ",", dialect)
         with refusing(path, file_format):
-            file.check_encoding_and_quotes()
+            file.check_encoding()
             said = advice(file.sample(), dialect, None)
         raise TableError(
             f"{path.name}: {FORMATS[file_format]} does not tell what stands between its fields.{said or ANY_SEPARATOR}"
@@ -111,7 +116,8 @@ class TextFile:
         with self.bytes() as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig" if name == "utf-8" else name, newline="")
             for _ in range(self.dialect.skip_rows if skip else 0):
-                text.readline()
+                if not text.readline():
+                    break
             yield text
 
     def sample(self) -> str:
@@ -130,30 +136,33 @@ class TextFile:
             return ""
         return "".join(lines).removeprefix("\ufeff")
 
-    def check_encoding_and_quotes(self) -> None:
-        """Refuse other encodings, and a quote that is never closed: Arrow would read on to the file's end."""
-        n_quotes = 0
+    def check_encoding(self) -> None:
+        """Refuse other encodings."""
         with self.decoded() as text:
             try:
                 start = block = text.read(_BLOCK)
                 while block:
-                    n_quotes += block.count('"')
                     block = text.read(_BLOCK)
             except UnicodeError:
                 raise self._wrong_encoding() from None
         if "\0" in start[:SAMPLE]:
             raise self._wrong_encoding()
-        if n_quotes % 2 == 0:
-            return
+
+    def check_quotes(self) -> None:
+        """Refuse quotes that do not enclose whole fields: Arrow would read on to the next one, over any records."""
         with self.decoded() as text:
-            try:
-                for _ in csv.reader(text, delimiter=self.delimiter, strict=True):
-                    pass
-            except csv.Error:
-                raise TableError(
-                    f"{self.path.name} has a quoted field that does not end: "
-                    "the file is cut short, or a quote inside a field is not doubled."
-                ) from None
+            bad = first_bad_quote(text, self.delimiter)
+        if bad is None:
+            return
+        if bad.fault == "inside":
+            with self.decoded() as text:
+                if every_line_is_a_row(text, self.delimiter):
+                    return
+        if bad.fault != "open":  # with another separator the quotes may be right
+            self.check_layout(self.header()[0])
+        with self.decoded() as text:
+            said = bad.sentence(text, self.dialect.skip_rows)
+        raise TableError(f"{self.path.name} {said}{advice(self.sample(), self.dialect, self.delimiter)}")
 
     def _wrong_encoding(self) -> TableError:
         chosen = self.dialect.encoding
@@ -198,10 +207,14 @@ class TextFile:
         other = joining_separator(self.sample(), names, self.delimiter, skip_rows, has_header=has_header)
         if other is None:
             return
+        found = sniffed_layout(self.sample(), skip_rows=skip_rows)
+        even = (found.separator, *found.rivals) if found.rivals else ()
+        rivals = [quoted(one) for one in even if one is not None and one not in (other, self.delimiter)]
+        remark = f"   # or {', '.join(rivals)}" if rivals else ""
         what = "its only column holds" if len(names) == 1 else "a column's name and values hold"
         raise TableError(
             f"{self.path.name}: {what} {separator_name(other)}, as if whole rows were one field. Add "
-            f"to the recipe (or pass as a flag):\n    [input]\n    separator = {quoted(other)}\n"
+            f"to the recipe (or pass as a flag):\n    [input]\n    separator = {quoted(other)}{remark}\n"
             f"or, if the columns are right as they are: separator = {quoted(self.delimiter)}"
         )
 
@@ -248,6 +261,19 @@ class TextFile:
                 return arrow_csv.read_csv(stream, reading, parsing, converting)
         with self.decoded() as text, pa.PythonFile(_InUtf8(text), mode="r") as stream:
             return arrow_csv.read_csv(stream, reading, parsing, converting)
+
+    def with_dates_by_format(self, table: pa.Table) -> pa.Table:
+        """The table with dates that Arrow takes for year, month, day as the dialect's format says, where all fit it."""
+        import pyarrow as pa
+
+        pattern = self.dialect.date_format
+        dates = {i: one.name for i, one in enumerate(table.schema) if pa.types.is_date(one.type)}
+        dates |= {i: one.name for i, one in enumerate(table.schema) if pa.types.is_timestamp(one.type)}
+        if pattern is None or not dates:
+            return table
+        written = self.parse(dict.fromkeys(dates.values(), pa.string()))
+        read = {place: as_dates(written.column(place), pattern) for place in dates}
+        return with_columns(table, {place: column for place, column in read.items() if column is not None})
 
     def columns_with_too_long_integers(self, table: pa.Table) -> list[str]:
         """Return the columns whose integers int64 cannot hold; as doubles, different ones would be equal."""

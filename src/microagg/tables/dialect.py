@@ -129,5 +129,5 @@ def check_date_format(pattern: str) -> None:
     try:
         example = dt.datetime(2001, 12, 28, 13, 14, 15, tzinfo=dt.UTC)
         dt.datetime.strptime(example.strftime(pattern), pattern)
-    except ValueError:
+    except (ValueError, re.error):  # a directive that stands twice is no regular expression
         raise ValueError(what) from None

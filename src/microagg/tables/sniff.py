@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +52,8 @@ def sniffed_dialect(path: Path, given: Dialect, fixed: Collection[str]) -> tuple
     Raises
     ------
     TableError
-        If the first row looks like a record, and nobody said whether it is; the message quotes nothing of it.
+        If the first row looks like a record, and nobody said whether it is, or if several separators fit; the message
+        quotes nothing of the file.
     """
     check_is_file(path)
     file_format = format_of(path)
@@ -79,6 +81,8 @@ def _sniffed_text(
         layout = sniffed_layout(
             sample, separator=dialect.separator, skip_rows=dialect.skip_rows if "skip_rows" in fixed else None
         )
+    if "separator" not in fixed and layout.rivals:
+        _refuse_rivals(path, [layout.separator or ",", *layout.rivals])
     if "separator" not in fixed and layout.separator != DELIMITERS[file_format]:
         separator = layout.separator or DELIMITERS[file_format] or ","
         if layout.separator is not None:
@@ -90,15 +94,21 @@ def _sniffed_text(
     if "skip_rows" not in fixed and layout.skip_rows and dialect.has_header:
         if not layout.is_sure:
             raise TableError(
-                f"{path.name}: the first {layout.skip_rows} lines have another number of fields than the rows below. "
-                f"If they are titles above the header: --skip-rows {layout.skip_rows}; if they are the header: "
-                "--skip-rows 0, or another --separator"
+                f"{path.name}: the first {layout.skip_rows} lines have another number of fields than the rows below, "
+                f"or begin with #. If they are titles above the header: --skip-rows {layout.skip_rows}; if they are "
+                "the header: --skip-rows 0, or another --separator"
             )
         reason = "lines above the first row with a field for every column"
         decided.append(Decision("skip_rows", layout.skip_rows, reason))
         dialect = replace(dialect, skip_rows=layout.skip_rows)
     _check_header(path, dialect, fixed, layout.n_like_values, len(layout.first))
     return _with_columns(dialect, len(layout.first)), decided
+
+
+def _refuse_rivals(path: Path, separators: list[str]) -> None:
+    named = " and ".join(separator_name(one) for one in separators)
+    flags = " or ".join(f"--separator {json.dumps(one)}" for one in separators)
+    raise TableError(f"{path.name}: {named} split its rows alike. Say what stands between its fields: {flags}")
 
 
 def _about_encoding(encoding: str) -> Decision:
