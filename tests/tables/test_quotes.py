@@ -87,3 +87,21 @@ def test_a_fault_is_found_wherever_blocks_end(monkeypatch: pytest.MonkeyPatch, b
 
 def test_more_rows_to_skip_than_there_are_end_with_the_file(tmp_path: Path) -> None:
     assert "is empty" in refused(tmp_path, "name,age\nx,1\n", Dialect(skip_rows=9_999_999_999))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("between", ['"Bob,30\nEve,31\nAnn,32\nTom",33\n', 'Bob,"30\nEve,31\nAnn,32\nTom,33"\n'])
+def test_stray_quotes_that_happen_to_enclose_a_field_of_whole_rows_are_refused(
+    tmp_path: Path, between: str, end: str
+) -> None:
+    message = refused(tmp_path, (ABOVE + between + BELOW).replace("\n", end))
+    assert "line 12" in message
+    assert "line 15" in message
+    assert "Bob" not in message
+
+
+@pytest.mark.parametrize("field", ['"12 Main St, Apt 3\nBoston"', '"a\nb"', '"first, 2nd\n\nthird, x"', '"\n"'])
+def test_text_of_several_lines_is_a_field(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "z.csv"
+    path.write_text(f"{ABOVE}{field},33\n{BELOW}")
+    assert read_table(path).num_rows == 21

@@ -187,7 +187,7 @@ def _rows_of(
         saved = SavedRelease.open(folder)
         if rows != saved.recipe.rows and (released.is_dir() or released.name == saved.table.name):
             raise InputError(
-                f"rows of the release {folder.name!r} are {saved.recipe.rows}, by its manifest: leave out --rows {rows}. "
+                f"rows of the release {folder.name!r} are {saved.recipe.rows}: leave out --rows {rows}. "
                 "It is for files of other tools"
             )
     how: dict[str, Any] = {"rows": rows, "aligned": aligned, "key": key}

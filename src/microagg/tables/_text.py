@@ -23,6 +23,7 @@ from microagg.tables._sniff_text import (
     separator_name,
     sniffed_layout,
 )
+from microagg.tables._swallowed import lines_of_swallowed_rows
 from microagg.tables.dialect import Dialect, encoding_name
 from microagg.tables.missing_codes import table_without_codes
 from microagg.tables.written import as_dates, retyped
@@ -153,6 +154,7 @@ class TextFile:
         with self.decoded() as text:
             bad = first_bad_quote(text, self.delimiter)
         if bad is None:
+            self._check_rows_in_quotes()
             return
         if bad.fault == "inside":
             with self.decoded() as text:
@@ -163,6 +165,16 @@ class TextFile:
         with self.decoded() as text:
             said = bad.sentence(text, self.dialect.skip_rows)
         raise TableError(f"{self.path.name} {said}{advice(self.sample(), self.dialect, self.delimiter)}")
+
+    def _check_rows_in_quotes(self) -> None:
+        with self.decoded() as one, self.decoded() as two, self.decoded() as three:
+            found = lines_of_swallowed_rows([one, two, three], self.delimiter)
+        if found is not None:
+            first, last = (self.dialect.skip_rows + line for line in found)
+            raise TableError(
+                f"{self.path.name} has a quote in line {first} that is closed in line {last}, and each of these lines "
+                "looks like a row: remove the quotes if they stand there by mistake, or the line ends between them."
+            )
 
     def _wrong_encoding(self) -> TableError:
         chosen = self.dialect.encoding
@@ -187,7 +199,8 @@ class TextFile:
                     f"{self.path.name}: a field of its first row is longer than a name is.{said}"
                 ) from None
             if not first:
-                raise TableError(f"{self.path.name} is empty: it has no header.")
+                below = f" below the {dialect.skip_rows:,} lines skipped" if dialect.skip_rows else ""
+                raise TableError(f"{self.path.name} is empty{below}: it has no header.")
             first[0] = first[0].removeprefix("\ufeff")
             if dialect.has_header:
                 return first, any(line.strip("\r\n") for line in text)
