@@ -225,3 +225,13 @@ def test_an_escaped_release_is_evaluated_as_what_it_says(here):
     run("evaluate", "text.csv", "escaped", "-r", "escape.toml", "--measures", "JSD", code=0)
     run("report", "text.csv", "escaped", "-r", "escape.toml", "-o", "escaped/report.html", code=0)
     run("check", "escaped", code=0)
+
+
+def test_what_a_sweep_left_that_was_killed_while_it_wrote_its_notice_is_swept(here):
+    from microagg.releases.orphans import sweep_orphans
+
+    (here / "frontier").mkdir()
+    left = here / "frontier" / ".INTERNAL.txt.999999.abc.partial"
+    left.write_text("half")
+    sweep_orphans(here)
+    assert not left.exists()

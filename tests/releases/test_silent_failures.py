@@ -37,7 +37,8 @@ def test_small_strata_are_pooled_with_each_other_before_anything_else():
     made = microagg.release(table, recipe)
     cells = {cell: set(np.flatnonzero(made.partition == cell)) for cell in range(made.n_cells)}
     assert {10, 11, 12, 13} in cells.values()
-    assert any("but for strata with fewer than k records (fewer than 10 in all)" in remark for remark in made.statement.remarks)
+    told = "but for strata with fewer than k records (fewer than 10 in all)"
+    assert any(told in remark for remark in made.statement.remarks)
 
 
 @pytest.mark.parametrize("policy", ["own_cell", "impute", "suppress"])

@@ -71,9 +71,17 @@ def sweep_orphans(folder: Path) -> None:
         if match is not None:
             _settle(entry, match)
     for entry in entries:
-        if (entry / SWEEP_NOTICE).is_file() and not entry.is_symlink():
+        if entry.is_dir() and not entry.is_symlink() and _is_sweep(entry):
             for inner in (entry, entry / "points", entry / "recipes"):
                 sweep_orphans(inner)
+
+
+def _is_sweep(folder: Path) -> bool:
+    """Whether a folder is that of a sweep, or of one that was killed while it wrote its notice."""
+    try:
+        return (folder / SWEEP_NOTICE).is_file() or any(folder.glob(f".{SWEEP_NOTICE}.*{PARTIAL}"))
+    except PermissionError:
+        return False
 
 
 def _settle(left: Path, match: re.Match[str]) -> None:
