@@ -205,12 +205,10 @@ def _edit(content: Any, rng: np.random.Generator) -> Path_:
 
 def change_statement(forgery: Forgery) -> str:
     content = forgery.read("statement.json")
-    path = _edit(content, forgery.rng)
+    _edit(content, forgery.rng)
     forgery.write("statement.json", content)
     forgery.mend("statement.json")
-    # Remarks tell of the original; what each mechanism did, beside its epsilon, is the holder's word.
-    told = path[0] == "remarks" or (path[:2] == ("budget", "expenses") and path[-1] not in ("added", "epsilon"))
-    return FREE if told and forgery.clever else DUE
+    return DUE
 
 
 def change_words(forgery: Forgery) -> str:
@@ -231,11 +229,11 @@ def change_manifest(forgery: Forgery) -> str:
     content = forgery.read("manifest.json")
     path = _edit(content, forgery.rng)
     forgery.write("manifest.json", content)
-    if path[0] in ("id", "microagg", "versions") or path == ("input", "sha256_salted"):
+    if path[0] in ("id", "versions") or path == ("input", "sha256_salted"):
         return FREE
     if path[0] == "recipe" and not (len(path) == 2 and path[1] in _MIRRORED) and path[-1] not in ("role", "added"):
         return FREE
-    if path[0] == "stages" and (forgery.is_private or any(fact in path for fact in _FREE_FACTS)):
+    if path[0] == "stages" and any(fact in path for fact in _FREE_FACTS):
         return FREE
     return DUE
 
@@ -247,8 +245,6 @@ def change_report(forgery: Forgery) -> str:
     path = _edit(content, forgery.rng)
     forgery.write("report.json", content)
     forgery.mend("report.json")
-    if path == ("microagg",):  # the words of another version are not compared, which the check says
-        return FREE
     of_original = path[0] in ("measures", "cells") or path[:2] == ("attributes", "described")
     # A page need not show every figure; of a private release nothing is told that compares with the original.
     return FREE if of_original and forgery.clever and not forgery.is_private else DUE

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import gzip
 import hashlib
 import json
 import stat
+from contextlib import nullcontext
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pyreadstat
 import pytest
 
 import microagg
@@ -16,7 +23,10 @@ from microagg import InputError, Recipe
 from microagg.errors import TableError
 from microagg.releases.check import check_release
 from microagg.releases.receipt import Receipt, receipt_beside
-from microagg.releases.signing import write_key_pair
+from microagg.releases.signing import SIGNATURE, signed, write_key_pair
+from microagg.releases.statement import Statement
+from microagg.tables._stat_files import _forget_the_clock
+from microagg.tables.labels import Labels, with_labels
 from release_kinds import RECIPES, made, people
 
 
@@ -33,6 +43,24 @@ def mend_hashes(folder):
     for name in manifest["output"]["sha256"]:
         manifest["output"]["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def told_anew(folder, change):
+    """Change a statement, and its words with it."""
+    rewritten(folder, "statement.json", change)
+    try:
+        words = str(Statement.from_dict(json.loads((folder / "statement.json").read_text())))
+    except (TypeError, ValueError):  # of numbers that are none
+        return
+    (folder / "statement.txt").write_text(words)
+    mend_hashes(folder)
+
+
+def without_receipt(release, folder, **how):
+    """Save a release as a reader gets it."""
+    saved = release.save(folder, **how)
+    release.receipt_path(saved).unlink()
+    return saved
 
 
 def failed(folder, **known):
@@ -53,6 +81,10 @@ def test_an_honest_release_of_every_kind_passes(tmp_path, kind):
     for seeded, file_format in ((False, "csv"), (True, "parquet")):
         saved = made(kind, seeded=seeded).save(tmp_path / file_format, format=file_format, report=True)
         assert failed(saved) == set()
+
+
+def of_measure(report, name):
+    return next(one for one in report["measures"]["risk"] if one["name"] == name)
 
 
 FORGERIES = {
@@ -95,6 +127,29 @@ FORGERIES = {
     "cells in the report": ("report.json", lambda r: r["cells"]["blocks"][0].update(smallest=12), "report"),
     "a correlation": ("report.json", lambda r: r.update(correlations=None), "report"),
     "a section": ("report.json", lambda r: r.update(certificate="gold"), "report"),
+    "a share of a category": (
+        "report.json",
+        lambda r: r["attributes"]["described"][1]["distribution"]["bars"][0].update(after=0.99),
+        "report",
+    ),
+    "a category": (
+        "report.json",
+        lambda r: r["attributes"]["described"][1]["distribution"]["bars"].append({"label": "zz", "after": 0.0}),
+        "report",
+    ),
+    "a key of a distribution": (
+        "report.json",
+        lambda r: r["attributes"]["described"][1]["distribution"].update(certified="gold"),
+        "report",
+    ),
+    "a larger k in the report": ("report.json", lambda r: of_measure(r, "k").update(value=30.0), "report"),
+    "more records per combination": ("report.json", lambda r: of_measure(r, "k_prime").update(value=30.0), "report"),
+    "a measure of no one": ("report.json", lambda r: of_measure(r, "k").update(name="safety"), "report"),
+    "a key of a measure": ("report.json", lambda r: of_measure(r, "k").update(certified="gold"), "report"),
+    "a key of the measures": ("report.json", lambda r: r["measures"].update(certified="gold"), "report"),
+    "a key of the cells in the report": ("report.json", lambda r: r["cells"].update(certified="gold"), "report"),
+    "a key of a block": ("report.json", lambda r: r["cells"]["blocks"][0].update(certified="gold"), "report"),
+    "a key of the attributes": ("report.json", lambda r: r["attributes"].update(certified="gold"), "report"),
     "an internal report": ("report.json", lambda r: r.update(form="internal"), "report"),
 }
 
@@ -104,6 +159,128 @@ def test_what_can_be_worked_out_again_is(folder, forgery):
     name, change, found_by = FORGERIES[forgery]
     rewritten(folder, name, change)
     assert found_by in failed(folder)
+
+
+def expense(**changes):
+    return lambda s: s["budget"]["expenses"][-1].update(changes)
+
+
+PRIVATE = ("private marginals", "private records", "private means", "private moments", "private draws")
+OF_THE_LEDGER = {
+    "a smaller scale": (expense(scale=0.001), "statement"),
+    "a smaller sensitivity": (expense(sensitivity=0.5), "statement"),
+    "both, in step": (expense(sensitivity=0.001, scale=0.0005), "statement"),
+    "no scale": (expense(scale=None), "statement"),
+    "scale as a text": (expense(scale="1.0"), "statement"),
+    "another mechanism": (expense(mechanism="none"), "statement"),
+    "fewer draws": (expense(draws=1), "statement"),
+    "draws on something else": (expense(on="nothing of importance"), "statement"),
+    "other attributes": (expense(attributes=["x", "y", "z"]), "statement"),
+    "an expense less": (lambda s: s["budget"]["expenses"].pop(), "statement"),
+    "spent otherwise": (lambda s: s["budget"].update(spent=s["budget"]["spent"] * 1.0000001), "statement"),
+}
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@pytest.mark.parametrize("forgery", OF_THE_LEDGER)
+def test_a_ledger_tells_of_the_noise_that_its_method_draws(tmp_path, kind, forgery):
+    change, found_by = OF_THE_LEDGER[forgery]
+    saved = without_receipt(made(kind), tmp_path / "out")
+    told_anew(saved, change)
+    assert found_by in failed(saved)
+
+
+INVENTED = (
+    "the release is also 0.01-differentially private",
+    "3 records with a missing quasi-identifier were left out",
+    "the index of the dataframe (all is safe) is no column and was dropped; table.reset_index() makes it columns, to "
+    "be declared in the recipe",
+    "representatives are weighted by 'pay'",
+    "no cell crosses the strata of 'x'",
+    "missing values of column 'nobody' were replaced by the column's median (numeric, ordinal) or most frequent "
+    "category (nominal) before cells were formed",
+)
+
+
+@pytest.mark.parametrize("kind", ["representative", "guided", "own cells", "sampled", *PRIVATE])
+@pytest.mark.parametrize("remark", INVENTED)
+def test_a_remark_that_no_release_makes_is_found(tmp_path, kind, remark):
+    saved = without_receipt(made(kind), tmp_path / "out")
+    told_anew(saved, lambda s: s["remarks"].insert(0, remark))
+    assert "remarks" in failed(saved)
+
+
+@pytest.mark.parametrize("names", [["it's"], ['a "b" of it\'s'], ["a\\", None], [None, None]])
+def test_a_dropped_index_of_any_name_may_be_told(tmp_path, names):
+    pandas = pytest.importorskip("pandas")
+    levels = [list(range(9))] * len(names)
+    table = pandas.DataFrame({"x": range(9)}, index=pandas.MultiIndex.from_arrays(levels, names=names))
+    with pytest.warns(UserWarning, match="index") if len(names) > 1 else nullcontext():
+        release = microagg.release(table, Recipe(k=3, attributes={"x": numeric()}))
+    assert "index" in release.statement.remarks[0]
+    assert failed(without_receipt(release, tmp_path / "out")) == set()
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_remark_that_the_release_asks_for_is_missed(tmp_path, kind):
+    saved = without_receipt(made(kind), tmp_path / "out")
+    for place in range(len(json.loads((saved / "statement.json").read_text())["remarks"])):
+        less = without_receipt(made(kind), tmp_path / f"out{place}")
+        told_anew(less, lambda s, place=place: s["remarks"].pop(place))
+        assert "remarks" in failed(less)
+
+
+def stage(name, **changes):
+    return lambda m: next(one for one in m["stages"] if one["stage"] == name).update(changes)
+
+
+def of_guided(**changes):
+    return lambda m: m["stages"][1]["guided"][0].update(changes)
+
+
+OF_STAGES = {
+    "a key of the cells": ("representative", stage("partition", promise="row 3 is somebody")),
+    "a key of the space": ("representative", stage("space", promise="row 3 is somebody")),
+    "a key of the aggregates": ("sampled", stage("aggregate", promise="row 3 is somebody")),
+    "a key of guided cells": ("guided", of_guided(promise="row 3 is somebody")),
+    "another lambda": ("guided", of_guided(**{"lambda": 0.25})),
+    "other guides": ("guided", of_guided(attributes=["x"])),
+    "a text for a distortion": ("guided", of_guided(D_X="none")),
+    "another diversity": ("guided", lambda m: m["stages"][1]["guided"][0]["diversity"].update(n_cells=7)),
+    "no guide": ("guided", lambda m: m["stages"][1].pop("guided")),
+    "a key of the noise": ("private marginals", stage("noise", promise="any")),
+    "another order of runs": ("private marginals", stage("partition", larger="first")),
+    "another form": ("private means", stage("noise", form="aligned")),
+    "noise on something else": ("private records", stage("noise", on="some values")),
+    "another masking": ("private draws", stage("noise", masking="separate")),
+    "more moments": ("private moments", stage("aggregate", m=2)),
+    "other units": ("private moments", stage("space", units="raw")),
+    "no noise": ("private draws", lambda m: m["stages"].pop()),
+}
+
+
+@pytest.mark.parametrize("forgery", OF_STAGES)
+def test_stages_are_those_that_the_recipe_makes(tmp_path, forgery):
+    kind, change = OF_STAGES[forgery]
+    saved = without_receipt(made(kind), tmp_path / "out")
+    rewritten(saved, "manifest.json", change)
+    assert "manifest" in failed(saved)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "report.json"])
+def test_words_of_another_version_are_vouched_for_or_not_believed(tmp_path, name):
+    release, keys = made("representative"), write_key_pair(tmp_path / "keys")
+    saved = without_receipt(release, tmp_path / "out", report=True)
+    rewritten(saved, name, lambda content: content.update(microagg="0.0.1"))
+    (saved / "statement.txt").write_text("Differentially private. Perfectly safe.\n")
+    mend_hashes(saved)
+    assert "version" in failed(saved)
+    (saved / SIGNATURE).write_text(signed((saved / "manifest.json").read_bytes(), keys[0]))
+    assert "version" in failed(saved)  # signed by anybody
+    assert "version" not in failed(saved, signed_by=keys[1])
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in saved.iterdir()}
+    (tmp_path / "kept.json").write_text(Receipt(release.digest, release.manifest.id, files).as_json())
+    assert "version" not in failed(saved, receipt=tmp_path / "kept.json")
 
 
 def test_the_words_of_a_statement_are_those_of_its_numbers(folder):
@@ -162,6 +339,145 @@ def test_a_manifest_makes_no_check_read_another_file(tmp_path, folder):
     rewritten(folder, "manifest.json", name_a_file)
     with pytest.raises(TableError, match="is damaged"):
         check_release(folder)
+
+
+# The form of the table's file
+
+
+def in_first_record(change):
+    def forge(path):
+        lines = path.read_bytes().split(b"\n")
+        lines[1:2] = change(lines[1])
+        path.write_bytes(b"\n".join(lines))
+
+    return forge
+
+
+def first_field(change):
+    return in_first_record(lambda line: [change(line.partition(b",")[0]) + b"," + line.partition(b",")[2]])
+
+
+MARKS = {
+    "quotes": first_field(lambda field: b'"' + field + b'"'),
+    "a decimal": first_field(lambda field: field + b".0"),
+    "a sign": first_field(lambda field: b"+" + field),
+    "a zero": first_field(lambda field: b"0" + field),
+    "a blank": first_field(lambda field: field + b" "),
+    "an exponent": first_field(lambda field: field + b"e0"),
+    "a blank line": in_first_record(lambda line: [line, b""]),
+    "a return": in_first_record(lambda line: [line + b"\r"]),
+    "no quotes": in_first_record(lambda line: [line.replace(b'"', b"")]),
+    "returns throughout": lambda path: path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n")),
+    "no last line end": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "a line more": lambda path: path.write_bytes(path.read_bytes() + b"\n"),
+    "a byte order mark": lambda path: path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes()),
+}
+WHOLE = {"k": 3, "attributes": {"x": numeric(), "c": nominal()}}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_no_record_of_a_text_file_is_marked(tmp_path, mark):
+    table = pa.table({"x": list(range(1, 10)), "c": ["u", "v", "w"] * 3})
+    saved = without_receipt(microagg.release(table, Recipe(**WHOLE)), tmp_path / "out")
+    before = (saved / "table.csv").read_bytes()
+    MARKS[mark](saved / "table.csv")
+    assert (saved / "table.csv").read_bytes() != before
+    mend_hashes(saved)
+    assert "form of table.csv" in failed(saved)
+
+
+def with_comment(content):
+    return content[:3] + b"\x10" + content[4:10] + b"row 3 is somebody\0" + content[10:]
+
+
+@pytest.mark.parametrize(
+    "change", [with_comment, lambda content: content + gzip.compress(b""), lambda content: content + b"somebody"]
+)
+def test_a_compressed_file_holds_its_text_alone(tmp_path, change):
+    saved = without_receipt(made("representative"), tmp_path / "out", format="csv.gz")
+    (saved / "table.csv.gz").write_bytes(change((saved / "table.csv.gz").read_bytes()))
+    mend_hashes(saved)
+    try:
+        assert "form of table.csv.gz" in failed(saved)
+    except TableError as error:  # bytes behind the end make some readers refuse the file
+        assert "table.csv.gz" in str(error)  # noqa: PT017
+
+
+def labelled(**labels):
+    """A way to write a file of SPSS or Stata again, with more than it had."""
+
+    def forge(path):
+        read, write = (getattr(pyreadstat, f"{do}_{path.suffix[1:]}") for do in ("read", "write"))
+        table, _ = read(str(path))
+        write(table, str(path), **labels)
+        _forget_the_clock(path)
+
+    return forge
+
+
+def with_bytes_behind(path):
+    path.write_bytes(path.read_bytes() + b"row 3 is somebody")
+
+
+def with_a_category(path):
+    table = pa.feather.read_table(path) if path.suffix == ".feather" else pa.parquet.read_table(path)
+    encoded = table["c"].combine_chunks().cast(pa.string()).dictionary_encode()
+    more = pa.DictionaryArray.from_arrays(encoded.indices, pa.array([*encoded.dictionary.to_pylist(), "somebody"]))
+    table = table.set_column(table.column_names.index("c"), "c", more)
+    pa.feather.write_feather(table, path) if path.suffix == ".feather" else pa.parquet.write_table(table, path)
+
+
+OF_BINARY_FILES = {
+    "sav: file label": ("sav", labelled(file_label="row 3 is somebody")),
+    "sav: note": ("sav", labelled(note="row 3 is somebody")),
+    "sav: label of no value": ("sav", labelled(variable_value_labels={"x": {9999: "somebody"}})),
+    "sav: a missing range": ("sav", labelled(missing_ranges={"x": [9999]})),
+    "sav: more bytes": ("sav", with_bytes_behind),
+    "dta: file label": ("dta", labelled(file_label="row 3 is somebody")),
+    "dta: label of no value": ("dta", labelled(variable_value_labels={"x": {9999: "somebody"}})),
+    "feather: category": ("feather", with_a_category),
+    "feather: more bytes": ("feather", with_bytes_behind),
+    "parquet: category": ("parquet", with_a_category),
+    "parquet: more bytes": ("parquet", with_bytes_behind),
+}
+
+
+@pytest.mark.parametrize("forgery", OF_BINARY_FILES)
+def test_a_file_carries_nothing_that_its_table_does_not_show(tmp_path, forgery):
+    file_format, forge = OF_BINARY_FILES[forgery]
+    table = pa.table({"x": list(range(1, 10)), "c": ["u", "v", "w"] * 3})
+    saved = without_receipt(microagg.release(table, Recipe(**WHOLE)), tmp_path / "out", format=file_format)
+    forge(saved / f"table.{file_format}")
+    mend_hashes(saved)
+    try:
+        assert f"form of table.{file_format}" in failed(saved)
+    except TableError as error:
+        assert f"table.{file_format}" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("file_format", ["sav", "dta", "parquet", "feather", "csv", "tsv", "csv.gz"])
+def test_labels_truth_values_and_moments_are_no_marks(tmp_path, file_format):
+    when = [dt.datetime(2020, 1, 1, 10, 30, second, 123_000) for second in range(9)]
+    columns = {
+        "x": pa.array(range(1, 10)),
+        "c": pa.array([1, 2, 2] * 3),
+        "yes": [True] * 9,
+        "when": pa.array(when),
+        "there": pa.array(when, pa.timestamp("ns", "Europe/Madrid")),
+        "at": pa.array([one.time() for one in when]),
+        "sum": pa.array([Decimal("1.50")] * 9),
+        "half": pa.array([0.5, -0.0, 1e-7, 1e22, float("nan"), 3, 4, 5, None]),
+        "said": ["", None, "NA", 'a "b"', "x\ny", " ", "1", "=1", "ü"],
+    }
+    if file_format in ("sav", "dta"):
+        del columns["there"]  # which they cannot hold
+    fields = pa.table(columns).schema
+    labels = {"x": Labels("How many"), "c": Labels("Which", ((1, "one"), (2, "two"), (3, "none")))}
+    schema = pa.schema([with_labels(field, labels.get(field.name, Labels())) for field in fields])
+    plain = dict.fromkeys([name for name in columns if name not in labels], "non_confidential")
+    recipe = Recipe(k=3, attributes={"x": numeric(), "c": nominal(), **plain})
+    release = microagg.release(pa.table(columns).cast(schema), recipe)
+    assert failed(without_receipt(release, tmp_path / "out", format=file_format)) == set()
 
 
 # Receipts

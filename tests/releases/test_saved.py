@@ -105,7 +105,14 @@ def test_a_changed_table_fails_the_check(tmp_path):
     lines[1] = '999,"u",5.0'
     table.write_text("\n".join(lines) + "\n")
     failed = {finding.name for finding in check_release(folder) if not finding.holds}
-    assert failed == {"file table.csv", "k-anonymity (k = 3) on x, c", "cells", "recounts", "receipt"}
+    assert failed == {
+        "file table.csv",
+        "k-anonymity (k = 3) on x, c",
+        "cells",
+        "recounts",
+        "receipt",
+        "form of table.csv",
+    }
 
 
 @pytest.mark.parametrize("victim", ["table.csv", "statement.json", "statement.txt"])

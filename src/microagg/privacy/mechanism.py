@@ -40,6 +40,7 @@ __all__ = [
     "Noise",
     "OpenDPNoise",
     "SeededNoise",
+    "Silence",
     "add_laplace",
     "laplace_on_reals",
     "noise_from",
@@ -112,6 +113,19 @@ class SeededNoise:
 
     def uniforms(self, count: int) -> FloatArray:
         return self._uniforms(count)
+
+
+class Silence:
+    """No noise at all, to follow what a method spends where there is no record: **never for records**."""
+
+    def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        return counts
+
+    def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        return np.zeros(len(scores), dtype=np.int64)
+
+    def uniforms(self, count: int) -> FloatArray:
+        return np.full(count, 0.5)
 
 
 def noise_from(seed: int | None) -> Noise:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from microagg._version import __version__
 from microagg.errors import TableError
 from microagg.releases.catalogue import method_named
-from microagg.releases.check_files import check_files, check_receipt
-from microagg.releases.check_manifest import check_blocks, check_manifest
+from microagg.releases.check_files import check_files, check_form, check_receipt
+from microagg.releases.check_manifest import VERSION, check_blocks, check_manifest
 from microagg.releases.check_report import check_report
 from microagg.releases.check_statement import check_statement
 from microagg.releases.exposure import recheck_exposure
@@ -24,9 +25,7 @@ from microagg.releases.verify import Finding, absent_from, recount, values_out_o
 from microagg.schema.attribute import Role
 from microagg.tables.dialect import Dialect
 from microagg.tables.formulas import unescaped
-from microagg.tables.labels import with_needed_labels
 from microagg.tables.phrases import columns_phrase, names_phrase
-from microagg.tables.read import format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +68,25 @@ def check_release(
         if broken:
             raise TableError(f"{error}; {'; '.join(f'{one.name}: {one.detail}' for one in broken)}") from None
         raise
-    return [finding for check in CHECKS for finding in check(release)] + outside
+    vouched = any(one.holds for one in outside if one.name == "receipt" or signed_by is not None)
+    return [*(finding for check in CHECKS for finding in check(release)), *_check_version(release, vouched), *outside]
+
+
+def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
+    """Whether this version knows what was to be said; if not, somebody must vouch for the files as they are."""
+    report = release.report.get("microagg") if isinstance(release.report, dict) else __version__
+    others = sorted({str(version) for version in (release.manifest.get("microagg"), report)} - {__version__})
+    if not others:
+        return []
+    told = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
+    if vouched:
+        said = f"made by microagg {told}: words were not compared, but receipt or signature vouch for the files"
+        return [Finding("version", True, said)]
+    said = (
+        f"made by microagg {told}: words were not compared; check with that version, or with its receipt (--receipt) "
+        "or signature (--signed-by)"
+    )
+    return [Finding("version", False, said)]
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
@@ -158,10 +175,7 @@ def _columns_of_release(release: PublishedFolder) -> list[Finding]:
     absent = absent_from(table, due)
     if found.holds and absent:
         return [Finding("columns", False, f"not there: {columns_phrase(absent)}")]
-    is_arrow = format_of(release.folder / release.table_name) in ("parquet", "feather")
-    if found.holds and is_arrow and not with_needed_labels(table).schema.equals(table.schema, check_metadata=True):
-        return [Finding("columns", False, "the file carries labels or metadata that no record needs")]
-    return [found, *values_out_of_type(table)]
+    return [found, *values_out_of_type(table), check_form(release)]
 
 
 def _promise_of_release(release: PublishedFolder) -> list[Finding]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 from microagg.errors import TableError
 from microagg.releases.manifest import sha256_of_file
 from microagg.releases.published import PublishedFolder
 from microagg.releases.receipt import Receipt, receipts_beside
-from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT
+from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.releases.signing import SIGNATURE
 from microagg.releases.verify import Finding
+from microagg.tables.read import DELIMITERS, format_of
+from microagg.tables.rewritten import fault_of_form, fault_of_text
 
-__all__ = ["check_files", "check_receipt"]
+__all__ = ["check_files", "check_form", "check_receipt"]
+
+_WRITERS = ("pyarrow", "pyreadstat")
 
 
 def check_files(release: PublishedFolder) -> list[Finding]:
@@ -39,6 +44,22 @@ def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
         return Finding(f"file {name}", False, "is not there")
     same = sha256_of_file(path) == digest
     return Finding(f"file {name}", same, "is the one in the manifest" if same else "was changed since the release")
+
+
+def check_form(release: PublishedFolder) -> Finding:
+    """Whether the file of the table holds nothing but the table: no mark on a record, no label that none needs."""
+    path = release.folder / release.table_name
+    name = f"form of {release.table_name}"
+    if not release.same_version:
+        return Finding(name, True, f"not compared: written by microagg {release.manifest.get('microagg')}")
+    if format_of(path) in DELIMITERS:
+        fault = fault_of_text(path, read_as_written(path))
+        return Finding(name, not fault, fault or "it is written as microagg writes, to the byte")
+    versions = release.manifest.get("versions")
+    alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
+    fault, to_the_byte = fault_of_form(path, same_libraries=alike)
+    said = "to the byte" if to_the_byte else "as far as its labels, categories and headers tell"
+    return Finding(name, not fault, fault or f"it is written as microagg writes, {said}")
 
 
 def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:

@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 
 from microagg._halt import TIME_LIMIT
+from microagg.errors import InputError
+from microagg.privacy.diversity import STEP, Diversity
 from microagg.releases.catalogue import method_named
+from microagg.releases.guidance import fault_of_guidance
 from microagg.releases.manifest import FORMAT, LIBRARIES
 from microagg.releases.moments_choice import groups_of
-from microagg.releases.private import form_of
-from microagg.releases.promises import aggregated
+from microagg.releases.promises import aggregated, stages_run
 from microagg.releases.protected import FACTS
 from microagg.releases.published import PublishedFolder, same
+from microagg.releases.searching import ENDS, STARTS
 from microagg.releases.verify import Finding
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 
-__all__ = ["check_blocks", "check_manifest"]
+__all__ = ["VERSION", "check_blocks", "check_manifest"]
 
 _KEYS = ("format", "id", "microagg", "versions", "seeded", "recipe", "stages", "input", "output")
-_VERSION = re.compile(r"\d+(\.\d+)+[\w.+-]*")
+VERSION = re.compile(r"\d+(\.\d+)+[\w.+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _OF_CELLS = ("schema", "space", "partition", "aggregate")
@@ -33,7 +36,7 @@ def check_manifest(release: PublishedFolder) -> list[Finding]:
     """Everything of a manifest that a reader can work out again."""
     try:
         fault = _fault_of_frame(release) or _fault_of_sizes(release) or _fault_of_stages(release)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, InputError):
         fault = "is damaged"
     return [Finding("manifest", not fault, fault or "its recipe, stages and sizes go together")]
 
@@ -92,12 +95,12 @@ def _fault_of_frame(release: PublishedFolder) -> str:
     manifest = release.manifest
     if sorted(manifest) != sorted(_KEYS) or not same(manifest["format"], FORMAT):
         return "has other keys than a manifest, or is of another format"
-    if not _ID.fullmatch(manifest["id"]) or not _VERSION.fullmatch(manifest["microagg"]):
+    if not _ID.fullmatch(manifest["id"]) or not VERSION.fullmatch(manifest["microagg"]):
         return "has no id, or no version"
     versions = manifest["versions"]
     if release.same_version and sorted(versions) != sorted(("python", *LIBRARIES)):
         return "lists other libraries than microagg uses"
-    if not all(_VERSION.fullmatch(version) for version in versions.values()):
+    if not all(VERSION.fullmatch(version) for version in versions.values()):
         return "lists versions that are none"
     if sorted(manifest["output"]) != ["sha256", "table"] or not all(map(_SHA256.fullmatch, release.hashes.values())):
         return "lists files without their SHA-256"
@@ -130,10 +133,12 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     partition = found.pop("partition")
     if not same([partition["method"], partition["k"]], [recipe.method, recipe.k]):
         return "tells of another method or k than its recipe"
+    if not release.is_private and set(partition) != {"method", "k", "blocks"}:
+        return "tells something of its cells that no release tells"
     if any(set(block) - set(FACTS) for block in release.blocks):
         return "tells something of cells that no release tells"
     if release.is_private:
-        return _fault_of_private_stages(release, partition, found)
+        return _fault_of_private_stages(release, found)
     if [stage["stage"] for stage in stages] != list(_OF_CELLS):
         return "has other stages than its method"
     return (
@@ -157,6 +162,8 @@ def _fault_of_search(release: PublishedFolder) -> str:
         keys = ["searches", "stopped_by", "started_from", *(["time_limit", "share_of_steps"] if was_cut else [])]
         if sorted(search) != sorted(keys) or (was_cut and not same(search["time_limit"], limit)):
             return "tells of another search for cells than its recipe"
+        if set(ends) - set(ENDS) or set(search["started_from"]) - set(STARTS):
+            return "tells of searches for cells that no search comes to"
         if {sum(ends.values()), sum(search["started_from"].values())} != {search["searches"]}:
             return "tells of searches for cells that do not add up"
     return ""
@@ -168,9 +175,24 @@ def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     told = {key: value for key, value in space.items() if key != "guided"}
     if not same(told, {"standardize": str(recipe.space.standardize), "weights": weights}):
         return "tells of another space than its recipe"
+    guided = space.get("guided", [])
     if ("guided" in space) and not recipe.guides:
         return "tells of guided cells, and its recipe has no guide"
-    return ""
+    if recipe.guides and len(guided) != len(release.blocks):
+        return "does not tell how the cells of every block were guided"
+    faults = (
+        fault_of_guidance(facts, recipe) or _fault_of_diversity(facts["diversity"], block)
+        for facts, block in zip(guided, release.blocks if guided else (), strict=True)
+    )
+    return next(filter(None, faults), "")
+
+
+def _fault_of_diversity(told: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+    """Whether a diversity of cells is one, and of the cells of a block."""
+    diversity = Diversity(**told)
+    fits = diversity.n_cells == block["n_cells"] and same(diversity.step, STEP)
+    fits = fits and 1 <= diversity.smallest <= diversity.mean and 0 < diversity.purity <= 1
+    return "" if fits else "tells of a diversity that its cells cannot have"
 
 
 def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> str:
@@ -179,6 +201,16 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
         "paired" in aggregate and not release.recipe.aggregate.paired_with
     ):
         return "tells of other representatives or draws than its recipe"
+    paired = aggregate.get("paired", [])
+    if release.recipe.aggregate.paired_with and len(paired) != len(release.blocks):
+        return "does not tell how the draws of every block were paired"
+    for facts, block in zip(paired, release.blocks if paired else (), strict=True):
+        due = {"paired_with": list(release.recipe.aggregate.paired_with), "model": "gradient boosting"}
+        if not same(facts, {**due, "diversity": facts["diversity"]}):
+            return "tells of other paired draws than its recipe"
+        fault = _fault_of_diversity(facts["diversity"], block)
+        if fault:
+            return fault
     if any(set(block.get("spiked", ())) - set(block["attributes"]) for block in release.blocks):
         return "tells of shared values of attributes that are not in the block"
     if not release.is_sampled and any("spiked" in block for block in release.blocks):
@@ -186,24 +218,23 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
     return ""
 
 
-def _fault_of_private_stages(release: PublishedFolder, partition: dict[str, Any], found: dict[str, Any]) -> str:
+def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) -> str:
     """Noise and cells of a private method: what the recipe chooses, and sizes that go together."""
     recipe = release.recipe
     private = method_named(recipe.method).private
     if set(found) - {"space", "aggregate", "noise"}:
         return "has other stages than its method"
-    chosen = {"form": form_of(recipe), "published": form_of(recipe), "larger": recipe.partition.get("larger", "middle")}
-    for key, value in {**found.get("noise", {}), **partition}.items():
-        due = chosen.get(key, recipe.privacy.options.get(key) if recipe.privacy and key in private.options else None)
-        if due is not None and not same(value, due):
-            return f"tells of another {key} than its recipe"
     blocks = [set(block["attributes"]) for block in release.blocks]
     if blocks and sorted(name for block in blocks for name in block) != sorted(recipe.schema.quasi_identifiers):
         return "has cells that do not speak for every protected attribute once"
     if getattr(private, "uses_blocks", False) and {*map(frozenset, blocks)} != {*map(frozenset, groups_of(recipe))}:
         return "has other groups of attributes than its recipe"
     faults = [_fault_of_cells(release, block) for block in release.blocks] or [""]
-    return next(filter(None, faults), "") or _fault_of_statistics(release)
+    fault = next(filter(None, faults), "") or _fault_of_statistics(release)
+    if fault or not release.same_version:
+        return fault
+    due = json.loads(json.dumps(stages_run(recipe, release.made_again.stages)))
+    return "" if same(release.manifest["stages"], due) else "tells of other stages than its recipe makes"
 
 
 def _fault_of_statistics(release: PublishedFolder) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
+from microagg.errors import InputError
 from microagg.releases.input import read_own
 from microagg.releases.published import PublishedFolder, same
 from microagg.releases.release import REPORT, REPORT_JSON
@@ -15,6 +17,8 @@ from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from microagg.report.material import Material
 
 __all__ = ["check_report"]
 
@@ -33,6 +37,10 @@ _QUOTED = (
     "correlations",
     "budget",
 )
+
+
+_OF_BLOCK = {"of", "attributes", "smallest", "median", "largest", "sizes"}
+_OF_MEASURE = {"name", "better", "low", "formula", "value", "by_chance", "high"}
 
 
 def check_report(release: PublishedFolder) -> list[Finding]:
@@ -74,17 +82,23 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
 
 
 def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from microagg.report.document import Report
+
     if release.statement is None:
         return Finding("report", False, "there is no statement that it could quote")
     try:
         table = read_own(release.folder / release.table_name, release.recipe)
-        again = _facts_of(release, table)
+        material = _material_of(release, table)
+        again = json.loads(json.dumps(Report.of(material).facts))
         if set(again) != set(facts):
             return Finding("report", False, "has other sections than a report")
         differing = {name for name in _QUOTED if not same(again[name], facts[name])}
         differing |= set(_differing_sections(release, again, facts))
-        unlike = _unlike(again["attributes"]["described"], facts["attributes"]["described"])
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        if not release.is_private:
+            original_unknown = replace(material, original=material.released)
+            differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
+        unlike = _unlike(material, again["attributes"]["described"], facts["attributes"]["described"])
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
         return Finding("report", False, "is damaged, or what it should quote")
     differing |= {f"attributes ({name})" for name in unlike}
     if differing:
@@ -92,9 +106,8 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
     return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
 
 
-def _facts_of(release: PublishedFolder, table: pa.Table) -> dict[str, Any]:
-    """What a report on a table with the release's statement and manifest says."""
-    from microagg.report.document import Report
+def _material_of(release: PublishedFolder, table: pa.Table) -> Material:
+    """What a report on a table with the release's statement and manifest is made from."""
     from microagg.report.material import Material
 
     files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
@@ -102,12 +115,16 @@ def _facts_of(release: PublishedFolder, table: pa.Table) -> dict[str, Any]:
     # What a private release tells of its original comes from the released table alone.
     original = frame if release.is_private else None
     quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": files}
-    facts: dict[str, Any] = json.loads(json.dumps(Report.of(Material(frame, release.recipe, original, **quoted)).facts))
-    return facts
+    return Material(frame, release.recipe, original, **quoted)
 
 
 def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
     """Sections that tell of the release and of the original: what in them is the release's alone."""
+    if set(facts["attributes"]) != set(again["attributes"]):
+        yield "attributes"
+    unknown = (set(b) ^ {*_OF_BLOCK, "n_cells" if b["of"] == "cell" else "n_classes"} for b in facts["cells"]["blocks"])
+    if set(facts["cells"]) - {"blocks", "notes", "loss"} or any(unknown):
+        yield "cells"
     for part in ("overview", "notes"):
         if not same(again["attributes"][part], facts["attributes"][part]):
             yield "attributes"
@@ -126,17 +143,40 @@ def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], fact
         yield from (name for name in ("cells", "measures") if not same(again[name], facts[name]))
 
 
-def _unlike(again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
+def _unlike(material: Material, again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
     """Attributes that are described differently."""
     if [one["name"] for one in again] != [one["name"] for one in facts]:
         raise ValueError("other attributes")
     pairs = zip(again, facts, strict=True)
-    return {mine["name"] for mine, theirs in pairs if not same(_of_release(mine), _of_release(theirs))}
+    return {mine["name"] for mine, theirs in pairs if not same(_described_alike(material, mine, theirs), theirs)}
 
 
-def _of_release(described: Mapping[str, Any]) -> dict[str, Any]:
-    """A description without which categories are named: those that were frequent in the original, too."""
-    kept = dict(described)
-    if described["distribution"]["type"] == "categories":
-        kept["distribution"] = None
-    return kept
+def _described_alike(material: Material, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description with those categories named that the report names: which were frequent in the original, too."""
+    from microagg.report.distributions import public_categories
+
+    if not mine["distribution"]["type"] == theirs["distribution"]["type"] == "categories":
+        return mine
+    named = {bar["label"] for bar in theirs["distribution"]["bars"]} - {None}
+    name = mine["name"]
+    column = material.described[0].column(name)
+    shares = public_categories(column, None, material.schema[name], material.least, frequent=named)
+    return {**mine, "distribution": json.loads(json.dumps(shares))}
+
+
+def _faults_of_measures(material: Material, measures: Mapping[str, Any]) -> Iterator[str]:
+    """Measures are known ones, told as all are; those that the released table alone decides have their value."""
+    from microagg.evaluation.evaluate import DEFINITIONS
+    from microagg.report.sections.measures import of_release_alone
+
+    told = [*measures["utility"], *measures["risk"]]
+    known = {one.name for one in DEFINITIONS}
+    names = [one["name"] for one in told]
+    if set(measures) - {"utility", "risk", "notes", "changes"} or len(set(names)) < len(names) or set(names) - known:
+        yield "measures"
+    if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in told):
+        yield "measures"
+    alone = of_release_alone(material) if told else {}
+    for one in told:
+        if one["name"] in alone and not same(one, json.loads(json.dumps(alone[one["name"]]))):
+            yield f"measures ({one['name']})"

@@ -8,10 +8,11 @@ from dataclasses import fields
 from typing import Any
 
 from microagg._halt import TIME_LIMIT
-from microagg.privacy.budget import Budget, Expense, float_below
-from microagg.releases.catalogue import method_named
+from microagg.errors import InputError
+from microagg.privacy.budget import Expense
+from microagg.releases.check_remarks import fault_of_remarks
 from microagg.releases.output_choice import ESCAPED, KEPT, Formulas
-from microagg.releases.private import own_columns_of
+from microagg.releases.private_again import fault_of_expenses
 from microagg.releases.private_check import check_private_statement
 from microagg.releases.promises import SEEDED_NOISE, guarantees_of
 from microagg.releases.published import PublishedFolder, same
@@ -74,28 +75,25 @@ def _check_promise_and_ledger(release: PublishedFolder, statement: Statement) ->
     promise = _check_promise(release, statement)
     if not (release.is_private and promise.holds):
         return promise
-    fault = _fault_of_ledger(release, statement)
-    if fault:
-        return Finding("statement", False, fault)
-    return check_private_statement(release.folder / STATEMENT, release.recipe, release.table)
+    paid = check_private_statement(release.folder / STATEMENT, release.recipe, release.table)
+    fault = _fault_of_ledger(release, statement) if paid.holds else ""
+    return Finding("statement", False, fault) if fault else paid
 
 
 def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
-    """Whether the ledger is one, and divides the budget as the recipe does where attributes are paid for one by one."""
-    budget, choice, names = statement.budget, release.recipe.privacy, release.recipe.schema.quasi_identifiers
-    assert choice is not None
+    """Whether the ledger is one, and tells of the noise that the method draws for such a recipe."""
+    budget = statement.budget
     known = {one.name for one in fields(Expense)}
     if budget is None or set(budget) != {"epsilon", "spent", "expenses"}:
         return "its ledger is damaged"
     if any(set(one) != known or type(one["epsilon"]) not in (int, float) for one in budget["expenses"]):
         return "its ledger tells something that no ledger tells"
-    if getattr(method_named(release.recipe.method).private, "uses_blocks", False):
+    if not release.same_version:  # whose words and roundings this one does not know
         return ""
-    shares = Budget(choice.epsilon).divide(choice.weights or names).values()
-    due = sorted(float_below(share.remaining) for share in shares)
-    if due != sorted(one["epsilon"] for one in budget["expenses"]):
-        return "its ledger divides the budget otherwise than the recipe"
-    return ""
+    try:
+        return fault_of_expenses(release, budget, release.made_again)
+    except (KeyError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
+        return "its ledger cannot be worked out again: recipe, manifest and table do not go together"
 
 
 def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
@@ -122,9 +120,13 @@ def _check_seed(release: PublishedFolder, statement: Statement) -> Finding:
 def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
     """Remarks that must be there by the recipe, the table and the size of the input, and those that then may not."""
     remarks, recipe = statement.remarks, release.recipe
-    lacking = [word for word in _due_remarks(release) if not any(remark.startswith(word) for remark in remarks)]
-    if lacking:
-        return Finding("remarks", False, f"one is not there: {lacking[0]} ...")
+    if release.same_version:
+        try:
+            fault = fault_of_remarks(release, remarks)
+        except (KeyError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
+            fault = "they cannot be made again: recipe, manifest and table do not go together"
+        if fault:
+            return Finding("remarks", False, fault)
     left_out = [int(match[1]) for remark in remarks if (match := _LEFT_OUT.fullmatch(remark))]
     if recipe.missing.policy is not MissingPolicy.SUPPRESS and left_out:
         return Finding("remarks", False, "one tells of records left out, and the recipe leaves out none")
@@ -138,21 +140,6 @@ def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
         return Finding("remarks", False, "one is there twice")
     fault = _fault_of_formulas(release, remarks)
     return Finding("remarks", not fault, fault or "those are there that recipe and table ask for")
-
-
-def _due_remarks(release: PublishedFolder) -> list[str]:
-    """How remarks begin that the recipe makes due."""
-    recipe = release.recipe
-    due = []
-    if recipe.sampling_weight is not None:
-        due.append(f"representatives are weighted by {recipe.sampling_weight!r}")
-    if recipe.strata.by and not release.is_private:
-        due.append(f"no cell crosses the strata of {' x '.join(repr(name) for name in recipe.strata.by)}")
-    if recipe.aggregate.paired_with:
-        due.append("which draw of a cell stands beside which of its records was decided by chance with the odds of")
-    if own_columns_of(recipe) is not None:
-        due.append("a row of the table is a statistic of a cell, not a record")
-    return due
 
 
 def _fault_of_sizes(release: PublishedFolder, left_out: int) -> str:

@@ -25,7 +25,15 @@ from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
 from microagg.space.standardize import standardize
 from microagg.tables.phrases import columns_phrase, names_phrase
 
-__all__ = ["Guidance", "guided", "told", "told_of_pairing"]
+__all__ = [
+    "Guidance",
+    "fault_of_guidance",
+    "guidance_words",
+    "guided",
+    "pairing_words",
+    "told",
+    "told_of_pairing",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -41,16 +49,10 @@ class Guidance:
         The quasi-identifiers of the block, changed or with further coordinates.
     facts : dict
         What was done, for the manifest.
-    how : str
-        The same in words.
-    shaped : bool
-        Whether the guiding attributes had any influence.
     """
 
     matrix: FloatArray
     facts: Mapping[str, Any] = field(default_factory=dict)
-    how: str = ""
-    shaped: bool = False
 
 
 def guided(
@@ -84,12 +86,7 @@ def guided(
         beta = dependence_weight(lambda_, m_x, m_y)
         # At lambda = 1 beta is infinite, which JSON cannot say: the quasi-identifiers are left out instead.
         facts = {"form": "dependence", "lambda": lambda_, "beta": beta if math.isfinite(beta) else None}
-        return Guidance(
-            dependence_space(matrix, confidential, lambda_, m_x=m_x, m_y=m_y),
-            facts,
-            f"dependence, lambda = {lambda_:g}",
-            shaped=lambda_ > 0,
-        )
+        return Guidance(dependence_space(matrix, confidential, lambda_, m_x=m_x, m_y=m_y), facts)
     if space.discriminant is not None:
         _refuse_constant(guides)
         return _discriminant(matrix, guides[0], recipe, form_cells)
@@ -100,9 +97,6 @@ def guided(
         return Guidance(
             prediction_space(matrix, predictions, weight, m_x=len(attributes)),
             {"form": "prediction", "weight": weight, "folds": FOLDS, "model": "gradient boosting"},
-            f"predictions by gradient boosting, each record's from {FOLDS - 1} of {FOLDS} folds without it, "
-            f"weight = {weight:g}",
-            shaped=True,
         )
     return Guidance(matrix)
 
@@ -115,7 +109,6 @@ def _discriminant(
     classes = target.kind is Kind.NOMINAL
     values = near_one(target.values)  # what is found depends on no unit of the target
     facts: dict[str, Any] = {"form": "discriminant"}
-    how = ""
     if isinstance(alpha, str):
         needed = smallest_table(recipe.k)
         if len(matrix) < needed:
@@ -126,12 +119,10 @@ def _discriminant(
         chosen = choose_alpha(matrix, values, form_cells, classes=classes)
         alpha = chosen.alpha
         facts |= {"tried": list(ALPHAS), "scores": list(chosen.scores)}
-        how = f", chosen by cross-validation among {', '.join(f'{value:g}' for value in ALPHAS)}"
     fitted = Discriminant.fit(matrix, values, alpha, classes=classes)
     n_directions = fitted.directions.shape[1]
     facts |= {"alpha": alpha, "n_directions": n_directions, "regularized": fitted.regularized}
-    ridge = "; the covariance within classes is singular and was given a small ridge" if fitted.regularized else ""
-    return Guidance(fitted.apply(matrix), facts, f"discriminant, alpha = {alpha:g}{how}{ridge}", shaped=alpha > 1)
+    return Guidance(fitted.apply(matrix), facts)
 
 
 def _refuse_constant(targets: Sequence[Measured]) -> None:
@@ -169,15 +160,60 @@ def told(
     if recipe.space.dependence is not None:
         facts["D"] = total_distortion(d_x, d_y, recipe.space.dependence.lambda_)
     diversity = cells_diversity(guides, labels)
+    facts["diversity"] = diversity.as_dict()
+    return Told(guidance_words(facts, attributes, recipe), facts)
+
+
+def guidance_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:
+    """The sentences on the guided cells of a block, from what the manifest tells of them and the recipe."""
+    how, shaped = _how(facts)
+    names = recipe.guides
     roles = {recipe.attributes[name].role for name in names}
     of = "confidential attributes" if roles == {Role.CONFIDENTIAL} else "attributes published as they are"
     remark = (
-        f"cells were formed with the help of {of} ({guidance.how}): {columns_phrase(names)}. Records of a cell are "
+        f"cells were formed with the help of {of} ({how}): {columns_phrase(names)}. Records of a cell are "
         "more alike in them than without, so whoever finds a person's cell learns more"
-        if guidance.shaped
-        else f"{guidance.how}: cells are those of the quasi-identifiers alone, formed without {columns_phrase(names)}"
+        if shaped
+        else f"{how}: cells are those of the quasi-identifiers alone, formed without {columns_phrase(names)}"
     )
-    return Told((remark, f"{diversity}{_cells_of(attributes, recipe)}"), facts | {"diversity": diversity.as_dict()})
+    return remark, f"{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
+
+
+def _how(facts: Mapping[str, Any]) -> tuple[str, bool]:
+    """How cells were guided, in words, and whether the guiding attributes had any influence."""
+    if facts["form"] == "dependence":
+        return f"dependence, lambda = {facts['lambda']:g}", facts["lambda"] > 0
+    if facts["form"] == "prediction":
+        return (
+            f"predictions by gradient boosting, each record's from {FOLDS - 1} of {FOLDS} folds without it, "
+            f"weight = {facts['weight']:g}",
+            True,
+        )
+    how = (
+        f", chosen by cross-validation among {', '.join(f'{value:g}' for value in ALPHAS)}" if "tried" in facts else ""
+    )
+    ridge = "; the covariance within classes is singular and was given a small ridge" if facts["regularized"] else ""
+    return f"discriminant, alpha = {facts['alpha']:g}{how}{ridge}", facts["alpha"] > 1
+
+
+def fault_of_guidance(facts: Mapping[str, Any], recipe: Recipe) -> str:
+    """What the manifest tells of guided cells otherwise than the recipe has it; empty if nothing."""
+    space, keys = recipe.space, {"form", "attributes", "D_X", "D_Y", "diversity"}
+    if space.dependence is not None:
+        keys |= {"lambda", "beta", "D"}
+        fits = facts["form"] == "dependence" and facts["lambda"] == space.dependence.lambda_
+    elif space.prediction is not None:
+        keys |= {"weight", "folds", "model"}
+        due = ["prediction", space.prediction.weight, FOLDS, "gradient boosting"]
+        fits = [facts[key] for key in ("form", "weight", "folds", "model")] == due
+    else:
+        alpha = None if space.discriminant is None else space.discriminant.alpha
+        keys |= {"alpha", "n_directions", "regularized", *(["tried", "scores"] if isinstance(alpha, str) else [])}
+        chosen = facts["alpha"] in ALPHAS and list(facts["tried"]) == list(ALPHAS) if isinstance(alpha, str) else None
+        fits = facts["form"] == "discriminant" and (facts["alpha"] == alpha if chosen is None else chosen)
+    figures = [facts[key] for key in keys & {"D_X", "D_Y", "D"}] + list(facts.get("scores", ()))
+    fits = fits and set(facts) == keys and list(facts["attributes"]) == list(recipe.guides)
+    return "" if fits and all(type(one) is float for one in figures) else "tells of other guided cells than its recipe"
 
 
 def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequence[Measured], recipe: Recipe) -> Told:
@@ -185,15 +221,21 @@ def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequenc
     if not paired:
         return Told((), {})
     names = [one.name for one in paired]
+    diversity = cells_diversity(paired, labels).as_dict()
+    facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity}
+    return Told(pairing_words(facts, attributes, recipe), facts)
+
+
+def pairing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:
+    """The sentences on the paired draws of a block, from what the manifest tells of them and the recipe."""
+    names = recipe.aggregate.paired_with
     remark = (
         f"which draw of a cell stands beside which of its records was decided by chance with the odds of a gradient "
         f"boosting model of {columns_phrase(names)}, every leaf of which holds at least {recipe.k} records. What ties "
         "them to the quasi-identifiers is kept within cells too, so they can be predicted better from the release"
     )
-    diversity = cells_diversity(paired, labels)
-    facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity.as_dict()}
     whose = "" if tuple(names) == recipe.guides else f"of {columns_phrase(names)}: "  # where it is not yet told
-    return Told((remark, f"{whose}{diversity}{_cells_of(attributes, recipe)}"), facts)
+    return remark, f"{whose}{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
 
 
 def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["InputDigest", "Manifest", "sha256_of_file"]
 
 FORMAT = 2
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "opendp")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pyreadstat", "pydantic", "opendp")
 
 
 @dataclass(frozen=True)

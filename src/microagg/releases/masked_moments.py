@@ -7,6 +7,7 @@ of its own and a share of the budget.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from microagg.privacy.budget import Budget
 from microagg.privacy.masking import mask_coefficients, mask_spectra
 from microagg.privacy.mechanism import Noise
 
-__all__ = ["Plan", "drawn_records", "kept_moments", "masked_moments", "repaired"]
+__all__ = ["Plan", "blank_moments", "drawn_records", "kept_moments", "mask_of", "masked_moments", "repaired"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -76,12 +77,24 @@ def kept_moments(values: FloatArray, labels: IntArray, plan: Plan) -> CrossMomen
     )
 
 
+def blank_moments(plan: Plan, n_attributes: int, n_cells: int, smallest: int, largest: int) -> CrossMoments:
+    """Moments of cells of such sizes, all zero: as many statistics as there would be, of no record."""
+    one = kept_moments(np.zeros((4, n_attributes)), np.zeros(4, dtype=np.int64), plan)
+    sizes = np.full(n_cells, smallest, dtype=np.int64)
+    sizes[-1] = largest
+    return replace(one.of_cells(np.zeros(n_cells, dtype=np.int64)), sizes=sizes)
+
+
+def mask_of(plan: Plan) -> Callable[..., CrossMoments]:
+    """What adds the noise: to coefficients or to spectra."""
+    return mask_spectra if plan.spectra and plan.m else mask_coefficients
+
+
 def masked_moments(
     moments: CrossMoments, widths: FloatArray, plan: Plan, *, budget: Budget, noise: Noise, on: str
 ) -> CrossMoments:
     """Moments with noise, repaired; spends all of `budget`."""
-    mask = mask_spectra if plan.spectra and plan.m else mask_coefficients
-    noisy = mask(moments, widths, shares=plan.shares, budget=budget, noise=noise, on=on)
+    noisy = mask_of(plan)(moments, widths, shares=plan.shares, budget=budget, noise=noise, on=on)
     return repaired(noisy, widths, plan)
 
 

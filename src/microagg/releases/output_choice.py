@@ -15,7 +15,7 @@ from microagg.tables.read import DELIMITERS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Formulas", "OutputChoice", "RowOrder", "ask_about_formulas", "follow_formula_policy"]
+__all__ = ["Formulas", "OutputChoice", "RowOrder", "ask_about_formulas", "follow_formula_policy", "formula_words"]
 
 KEPT = "text begins with = + - @, a tab or a return in"
 ESCAPED = "a ' was put before text that begins with = + - @, a tab or a return"
@@ -91,6 +91,11 @@ def follow_formula_policy(table: pa.Table, policy: Formulas, file_format: str) -
             'spreadsheet takes for a formula, and the recipe refuses them ([output] formulas = "refuse"). Choose '
             '"escape" or "keep", or a format other than CSV. Nothing was written'
         )
+    return escaped(table) if policy is Formulas.ESCAPE else table, (formula_words(policy, where),)
+
+
+def formula_words(policy: Formulas, where: str) -> str:
+    """What the statement says of text that begins like a formula and is written."""
     if policy is Formulas.ESCAPE:
-        return escaped(table), (f"{ESCAPED}, in {where}, so that no spreadsheet takes it for a formula; take it off",)
-    return table, (f"{KEPT} {where}, and is published as it is: a spreadsheet may take it for a formula",)
+        return f"{ESCAPED}, in {where}, so that no spreadsheet takes it for a formula; take it off"
+    return f"{KEPT} {where}, and is published as it is: a spreadsheet may take it for a formula"

@@ -25,7 +25,7 @@ from microagg.releases.guidance import guided, told, told_of_pairing
 from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
 from microagg.releases.private import protect, told_budget
-from microagg.releases.promises import SEEDED_NOISE, aggregated, guarantees_of
+from microagg.releases.promises import SEEDED_NOISE, aggregated, guarantees_of, stages_run
 from microagg.releases.protected import Block, Protected
 from microagg.releases.public_types import with_public_columns
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
@@ -147,7 +147,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     )
     manifest = Manifest(
         recipe=recipe.as_dict(),
-        stages=tuple(_stages_run(recipe, protected)),
+        stages=tuple(stages_run(recipe, protected.stages)),
         input={
             "n_records": frame.n_records,
             "n_columns": len(frame.names),
@@ -167,6 +167,16 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         origins=origins,
         exposure=exposure,
     )
+
+
+INDEX_DROPPED = (
+    r"the index of the dataframe \(<index>\) is no column and was dropped; table\.reset_index\(\) makes it columns, to "
+    r"be declared in the recipe"
+)
+VALUES_MIXED = (
+    r"values of <n_attributes> attributes were mixed into <count> partitions of <k> values; the partitions are of "
+    r"values, not of records, so no k-anonymity of records follows"
+)
 
 
 def _say_index_is_dropped(table: Any, *, private: bool) -> tuple[str, ...]:
@@ -359,13 +369,3 @@ def _stages_of_cells(
         "partition": {"blocks": [block.facts() for block in blocks]},
         "aggregate": aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     }
-
-
-def _stages_run(recipe: Recipe, protected: Protected) -> list[dict[str, Any]]:
-    schema = recipe.schema
-    stages = dict(protected.stages)
-    stages["partition"] = {"method": recipe.method, "k": recipe.k, **stages["partition"]}
-    return [
-        {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
-        *({"stage": stage, **facts} for stage, facts in stages.items()),
-    ]

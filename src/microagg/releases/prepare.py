@@ -57,6 +57,28 @@ class Prepared:
     remarks: tuple[str, ...]
 
 
+REMARKS = {
+    MissingPolicy.SUPPRESS: (r"<count> records with a missing quasi-identifier( or without <columns>)? were left out",),
+    MissingPolicy.IMPUTE: (
+        r"missing values of <columns> were replaced by the column's median \(numeric, ordinal\) or most frequent "
+        r"category \(nominal\) before cells were formed",
+        r"missing values of <columns> were replaced by the column's median or most frequent category where cells were "
+        r"formed, and are published as missing",
+    ),
+    MissingPolicy.OWN_CELL: (
+        r"records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
+        r"(, but for patterns of missing values with fewer than k records \(<records>\), which were merged; a cell "
+        r"publishes a value only where all its records have one)?",
+    ),
+}
+"""What may be said of missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
+STRATA = (
+    r"no cell crosses the strata of <strata>"
+    r"(, but for strata with fewer than k records \(<records>\), which were merged; their cells <published>)?"
+)
+"""What is said of strata."""
+
+
 def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     """Measure the quasi-identifiers and carry out the missing-value policy."""
     protected = set(recipe.schema.quasi_identifiers)
@@ -179,14 +201,12 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
     remarks: list[str] = []
     groups = Grouping(np.zeros(n_records, dtype=np.int64))
     if recipe.strata.by:
-        by = " x ".join(repr(name) for name in recipe.strata.by)
+        by = strata_phrase(recipe)
         strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
         groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
-        sampled = recipe.aggregate.form is AggregateForm.SAMPLED
-        published = "draw among their strata" if sampled else "publish the most frequent stratum"
         exception = (
             f", but for strata with fewer than k records ({_at_least(groups.merged_records, recipe.k)}), which were "
-            f"merged; their cells {published}"
+            f"merged; their cells {published_of_merged(recipe)}"
         )
         remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
@@ -209,6 +229,16 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         + (exception if within.merged_groups else "")
     )
     return within, tuple(remarks)
+
+
+def strata_phrase(recipe: Recipe) -> str:
+    return " x ".join(repr(name) for name in recipe.strata.by)
+
+
+def published_of_merged(recipe: Recipe) -> str:
+    """What cells of merged strata publish."""
+    sampled = recipe.aggregate.form is AggregateForm.SAMPLED
+    return "draw among their strata" if sampled else "publish the most frequent stratum"
 
 
 def _at_least(records: int, k: int) -> str:

@@ -16,9 +16,16 @@ from microagg.partition.base import cells_in_order
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
 from microagg.privacy.masking import STRATEGIES
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.mechanism import Noise, Silence
 from microagg.releases.catalogue import method_named
-from microagg.releases.masked_moments import Plan, drawn_records, kept_moments, masked_moments
+from microagg.releases.masked_moments import (
+    Plan,
+    blank_moments,
+    drawn_records,
+    kept_moments,
+    mask_of,
+    masked_moments,
+)
 from microagg.releases.moments_choice import MOMENTS, SAMPLED, check_moments, groups_of, is_individual, plan_of
 from microagg.releases.moments_table import COLUMNS, check_moments_table, moments_table
 from microagg.releases.private import form_of, option_of, promised
@@ -138,7 +145,9 @@ class CrossMoment:
             values = np.ascontiguousarray((np.column_stack([column.values for column in own]) - lows) / scales)
             labels = _cells(values, recipe, noise)
             kept = kept_moments(values, labels, plan)
-            remarks += _outnumbered(kept, attributes, plan)
+            for remark in _outnumbered(kept, attributes, plan):
+                warnings.warn(remark, UserWarning, stacklevel=2)
+                remarks.append(remark)
             moments = masked_moments(kept, widths, plan, budget=share, noise=noise, on=names_phrase(attributes))
             blocks.append(Block(tuple(attributes), labels))
             if form_of(recipe) == MOMENTS:
@@ -151,19 +160,38 @@ class CrossMoment:
             arrays |= {
                 column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
-        remarks += told_of_limit(recipe.partition)
-        if tables:
-            remarks.append("a row of the table is a statistic of a cell, not a record")
-        promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
         return Protected(
             arrays,
             tuple(blocks),
             None,
-            (promise, *remarks),
-            _stages(recipe, plan, blocks, raw=raw),
+            _remarks(recipe, plan, remarks),
+            _stages(recipe, plan, [block.facts() for block in blocks], raw=raw),
             budget,
             table=_joined(tables),
         )
+
+    @classmethod
+    def without_records(
+        cls, columns: Sequence[PublicColumn], recipe: Recipe, budget: Budget, blocks: Sequence[Mapping[str, Any]]
+    ) -> Protected:
+        """What a release with such cells tells, beside its table: none of it depends on what the records hold."""
+        plan, raw = plan_of(recipe), option_of(recipe, "units") == "raw"
+        by_name = {column.name: column for column in columns}
+        groups = [tuple(block["attributes"]) for block in blocks]
+        cells = [[block[key] for key in ("n_cells", "smallest_cell", "largest_cell")] for block in blocks]
+        remarks: list[str] = []
+        for attributes, of_cells, share in zip(groups, cells, _shares(budget, groups, recipe), strict=True):
+            own = [by_name[name] for name in attributes]
+            widths = np.array([column.high - column.low if raw else 1.0 for column in own])
+            blank = blank_moments(plan, len(own), *of_cells)
+            remarks += _outnumbered(blank, attributes, plan)
+            mask_of(plan)(blank, widths, shares=plan.shares, budget=share, noise=Silence(), on=names_phrase(attributes))
+        facts = [
+            {"attributes": list(names), "n_cells": n_cells, "smallest_cell": smallest, "largest_cell": largest}
+            for names, (n_cells, smallest, largest) in zip(groups, cells, strict=True)
+        ]
+        stages = _stages(recipe, plan, facts, raw=raw)
+        return Protected({}, (), None, _remarks(recipe, plan, remarks), stages, budget)
 
     @classmethod
     def own_columns(cls, recipe: Recipe) -> tuple[str, ...] | None:
@@ -225,16 +253,20 @@ def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
 
 
 def _outnumbered(moments: CrossMoments, attributes: Sequence[str], plan: Plan) -> list[str]:
-    """Say so, aloud and in the statement, if cells have more statistics than records."""
+    """Say so if cells have more statistics than records."""
     n_statistics, smallest = moments.statistics.shape[1], int(moments.sizes.min())
     if n_statistics <= smallest:
         return []
-    remark = (
+    return [
         f"each cell of {names_phrase(attributes)} publishes {n_statistics} statistics (m = {plan.m}, {len(attributes)} "
         f"attributes), but the smallest has {smallest} records: more numbers than records, and noise on each"
-    )
-    warnings.warn(remark, UserWarning, stacklevel=2)
-    return [remark]
+    ]
+
+
+def _remarks(recipe: Recipe, plan: Plan, of_cells: Sequence[str]) -> tuple[str, ...]:
+    promise = SPECTRA_PROMISE if is_individual(plan) else COEFFICIENTS_PROMISE
+    of_rows = ("a row of the table is a statistic of a cell, not a record",) if form_of(recipe) == MOMENTS else ()
+    return (promise, *of_cells, *told_of_limit(recipe.partition), *of_rows)
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table | None:
@@ -243,11 +275,11 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table | None:
     return pa.concat_tables(tables) if tables else None
 
 
-def _stages(recipe: Recipe, plan: Plan, blocks: Sequence[Block], *, raw: bool) -> dict[str, dict[str, Any]]:
+def _stages(recipe: Recipe, plan: Plan, blocks: Sequence[Mapping[str, Any]], *, raw: bool) -> dict[str, dict[str, Any]]:
     masking = "joint" if plan.shares is None else "separate"
     return {
         "space": {"units": "raw" if raw else "domain"},
-        "partition": {"blocks": [block.facts() for block in blocks]},
+        "partition": {"blocks": [dict(block) for block in blocks]},
         "aggregate": {
             "m": plan.m,
             "statistics": "spectra" if plan.spectra else "coefficients",

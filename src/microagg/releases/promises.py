@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.aggregate.moments import Content
@@ -12,7 +12,7 @@ from microagg.releases.guide_rules import shaping_attributes
 from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.schema.attribute import Representative
 
-__all__ = ["SEEDED_NOISE", "aggregated", "guarantees_of"]
+__all__ = ["SEEDED_NOISE", "aggregated", "guarantees_of", "stages_run"]
 
 SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
@@ -62,6 +62,16 @@ def aggregated(recipe: Recipe) -> dict[str, Any]:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
     names = recipe.schema.quasi_identifiers
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
+
+
+def stages_run(recipe: Recipe, stages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The stages as the manifest tells them."""
+    schema = recipe.schema
+    told = {**stages, "partition": {"method": recipe.method, "k": recipe.k, **stages["partition"]}}
+    return [
+        {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
+        *({"stage": stage, **facts} for stage, facts in told.items()),
+    ]
 
 
 def _drawn_from(recipe: Recipe) -> str:

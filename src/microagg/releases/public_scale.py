@@ -22,7 +22,7 @@ from microagg.tables.type_ranges import stored_range
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FROM_DATA_FACTOR", "PublicColumn", "put_on_public_scale"]
+__all__ = ["FROM_DATA_FACTOR", "PublicColumn", "blank_column", "put_on_public_scale"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -178,6 +178,31 @@ def put_on_public_scale(
     return _nominal(column, attribute, kind, codes, found)
 
 
+def blank_column(
+    name: str, attribute: Attribute, n_records: int, *, is_time: bool = False, bounds_from_data: bool = False
+) -> PublicColumn:
+    """A column on its public scale with no record's value in it, each at the lower end: what public facts alone decide.
+
+    Bounds that were read from the data are not known, and taken as 0 and 1.
+    """
+    import pyarrow as pa
+
+    values = np.zeros(n_records)
+    if attribute.kind is not Kind.NUMERIC:
+        labels, domain = tuple(attribute.categories or ()), tuple[int, ...]()
+        if attribute.kind is Kind.NOMINAL:
+            labels, domain = _labels_and_domain(attribute)
+            values = np.full(n_records, float(domain[0]))
+        kind = public_type(Column(name, pa.array([], pa.string())), attribute)
+        return PublicColumn(name, attribute, kind, values, 0.0, float(max(len(labels) - 1, 1)), labels, domain)
+    kind = public_type(Column(name, pa.array([], pa.time64("us") if is_time else pa.float64())), attribute)
+    low, high = 0.0, 1.0
+    if not bounds_from_data:
+        assert attribute.bounds is not None
+        low, high = (bound_as_number(bound, kind) for bound in attribute.bounds)
+    return PublicColumn(name, attribute, kind, values + low, low, high, bounds_from_data=bounds_from_data)
+
+
 def _numeric(
     column: Column, attribute: Attribute, kind: pa.DataType, stored_format: str, clamp: bool, bounds_from_data: bool
 ) -> PublicColumn:
@@ -233,13 +258,19 @@ def _bounds_of(column: Column, values: FloatArray) -> tuple[float, float]:
 
 
 def _nominal(column: Column, attribute: Attribute, kind: pa.DataType, codes: Any, found: Any) -> PublicColumn:
-    tree, declared = attribute.taxonomy, attribute.categories
-    labels = tuple(tree.nodes) if tree is not None else tuple(declared or ())
-    allowed = labels if tree is None or declared is None else tuple(category_text(one) for one in declared)
-    place = {label: code for code, label in enumerate(labels)}
-    domain = tuple(place[label] for label in allowed)
-    where = "among the declared ones" if declared is not None else "in its taxonomy"
+    labels, domain = _labels_and_domain(attribute)
+    allowed = tuple(labels[code] for code in domain)
+    where = "among the declared ones" if attribute.categories is not None else "in its taxonomy"
     within = ranks_of(column, codes, found, allowed, where=where).astype(np.int64)
     values = np.asarray(domain, dtype=np.float64)[within]
     high = float(max(len(labels) - 1, 1))
     return PublicColumn(column.name, attribute, kind, values, 0.0, high, labels, domain)
+
+
+def _labels_and_domain(attribute: Attribute) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """All that may be published of a nominal attribute, and the places in it of what records may have."""
+    tree, declared = attribute.taxonomy, attribute.categories
+    labels = tuple(tree.nodes) if tree is not None else tuple(declared or ())
+    allowed = labels if tree is None or declared is None else tuple(category_text(one) for one in declared)
+    place = {label: code for code, label in enumerate(labels)}
+    return labels, tuple(place[label] for label in allowed)

@@ -22,6 +22,8 @@ from microagg.releases.verify import Recount, recount
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from microagg.releases.protected import Protected
+
 __all__ = ["PublishedFolder", "same"]
 
 
@@ -117,6 +119,19 @@ class PublishedFolder:
     def report(self) -> Any:
         """What the report's file holds; None if it cannot be read."""
         return _read(self.folder / REPORT_JSON)
+
+    @cached_property
+    def made_again(self) -> Protected:
+        """Of a private release: ledger, remarks and stages as its method makes them of public facts.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, AssertionError, InputError
+            If manifest and table are not those of a release.
+        """
+        from microagg.releases.private_again import made_again
+
+        return made_again(self)
 
     @cached_property
     def recounts(self) -> tuple[Recount, ...]:

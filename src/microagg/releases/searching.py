@@ -8,14 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from microagg._halt import INTERRUPT, TIME_LIMIT
+from microagg._halt import BUDGET, INTERRUPT, TIME_LIMIT
+from microagg.partition.starts import MDAV, MEDIAN_SPLITS, SPLIT
 from microagg.tables.frames import columns_phrase
 
-__all__ = ["CUT", "OF_SEARCH", "Searches", "require_uninterrupted", "told_of_limit"]
+__all__ = ["CUT", "ENDS", "OF_SEARCH", "REMARKS", "STARTS", "Searches", "require_uninterrupted", "told_of_limit"]
 
 OF_SEARCH, CUT = "the search for cells of ", " was stopped by its time limit of "
 
-_MDAV, _SOLVER_LIMIT = "mdav", "solver limit"
+_SOLVER_LIMIT = "solver limit"
+ENDS = (BUDGET, TIME_LIMIT, _SOLVER_LIMIT)
+"""What may have ended a search for a release."""
+STARTS = (MDAV, SPLIT, MEDIAN_SPLITS)
+"""What a search may have begun with."""
+
+REMARKS = (
+    rf"{OF_SEARCH}<columns>{CUT}<number> s after <count> % of its steps<groups>; with more time less might be lost\. "
+    r"What a search finds in a given time depends on the machine: a seed does not repeat it",
+    rf"the last step of {OF_SEARCH}<columns> was stopped by its own limit in seconds<groups>: with the same seed "
+    r"another machine may find other cells",
+    rf"{OF_SEARCH}<columns> did not begin with MDAV's cells, which would have taken too long, but with cells formed "
+    r"more quickly<groups>: that it loses no more than MDAV is likely, not certain",
+    r"of <count> records whose cells were formed together: (This partition loses <number> %; no lower bound was proved "
+    r"within the limits\.|No partition of these records with cells of at least <k> can lose less than <number> %; this "
+    r"one loses <number> %\.( The search for a higher bound was not finished\.)?)",
+)
+"""All that may be said of searches; ``<count>`` and the like as in `check_remarks`."""
 
 
 def require_uninterrupted(fitted: Any) -> None:
@@ -82,7 +100,7 @@ class Searches:
                 f"the last step of {of} was stopped by its own limit in seconds{self._of_groups(unfinished)}: with the "
                 "same seed another machine may find other cells"
             )
-        others = sum(how != _MDAV for how in self._starts)
+        others = sum(how != MDAV for how in self._starts)
         if others:
             said.append(
                 f"{of} did not begin with MDAV's cells, which would have taken too long, but with cells formed more "

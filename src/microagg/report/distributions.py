@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,19 +219,24 @@ def _in_order(labels: Sequence[Any], attribute: Attribute, column: Column) -> li
     return sorted(labels, key=lambda label: place.get(str(label), len(place)))
 
 
-def public_categories(column: Column, before: Column | None, attribute: Attribute, least: int) -> dict[str, Any]:
+def public_categories(
+    column: Column, before: Column | None, attribute: Attribute, least: int, frequent: Container[str] = ()
+) -> dict[str, Any]:
     """Shares of released categories. One is named if enough records have it, and if it is declared or was frequent.
 
     A category of few original records may be frequent in the release: a cell publishes it for all its records. Its name
-    is then still that of a few, and is not shown, unless the recipe declares it.
+    is then still that of a few, and is not shown, unless the recipe declares it. `frequent` are those that are known to
+    have been frequent without the original.
     """
     counts = _counts(column)
     total = sum(counts.values())
     if total < max(least, 1):
         return {"type": "none", "note": f"fewer than {least} values: not shown"}
-    declared, frequent = _declared(attribute), {} if before is None else _counts(before)
+    declared, original = _declared(attribute), {} if before is None else _counts(before)
     labels = list(counts)
-    may_be_named = [str(label) in declared or frequent.get(label, 0) >= least for label in labels]
+    may_be_named = [
+        str(label) in declared or str(label) in frequent or original.get(label, 0) >= least for label in labels
+    ]
     named, others = pool_categories(list(counts.values()), may_be_named, least, _CATEGORIES)
     bars = [
         {"label": str(label), "after": round(counts[label] / total, 2)}

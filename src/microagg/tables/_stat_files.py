@@ -17,7 +17,7 @@ from microagg.tables.read import FORMATS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["write_statistics"]
+__all__ = ["fault_of_header", "write_statistics"]
 
 
 class _Limits(NamedTuple):
@@ -103,6 +103,22 @@ def _forget_the_clock(path: Path) -> None:
             if found is not None:
                 file.seek(found.start(1))
                 file.write(instead)
+
+
+def fault_of_header(path: Path, file_format: str) -> str:
+    """What a file says beside its columns that `write_statistics` does not write; empty if nothing."""
+    import pyreadstat
+
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
+    clocks = [(found[1], instead) for clock, instead in _CLOCKS_IN_HEADERS if (found := clock.search(header))]
+    if any(told != instead for told, instead in clocks) or not clocks:
+        return "it tells when it was written"
+    reader = pyreadstat.read_sav if file_format == "sav" else pyreadstat.read_dta
+    _, about = reader(str(path.absolute()), metadataonly=True, output_format="dict")
+    if about.file_label or about.notes or getattr(about, "mr_sets", None):
+        return "it has a label, notes or sets of its own"
+    return ""
 
 
 def _frame_for_pyreadstat(table: pa.Table) -> Any:

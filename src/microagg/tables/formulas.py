@@ -20,7 +20,7 @@ from microagg.tables.read import DELIMITERS, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["STARTS", "escaped", "formula_cells", "formula_cells_of_file", "unescaped"]
+__all__ = ["STARTS", "escaped", "formula_cells", "formula_cells_of_file", "quoted_columns", "unescaped"]
 
 STARTS = "= + - @"
 _MARK = "'"
@@ -59,14 +59,14 @@ def formula_cells_of_file(path: Path, table: pa.Table) -> dict[str, int]:
     In it text is in quotes and numbers are not, which tells a text from a negative number.
     """
     found = formula_cells(table)
-    quoted = _quoted_columns(path, [table.column_names.index(name) for name in found]) if found else set()
+    quoted = quoted_columns(path, [table.column_names.index(name) for name in found]) if found else set()
     by_place = {table.column_names.index(name): name for name in found}
     headers = {name for name in found if _begins_like_formula(name)}
     counted = {name: found[name] if place in quoted else 1 for place, name in by_place.items()}
     return {name: counted[name] for place, name in by_place.items() if place in quoted or name in headers}
 
 
-def _quoted_columns(path: Path, places: Sequence[int]) -> set[int]:
+def quoted_columns(path: Path, places: Sequence[int]) -> set[int]:
     """Those of the columns whose first cell with anything in it is in quotes."""
     import gzip
     import re

@@ -12,7 +12,7 @@ from microagg.evaluation.measure import Evaluation, Measure
 from microagg.report.disclosure import coarse
 from microagg.report.material import Material, Sample
 
-__all__ = ["ON_ALL", "QUICK", "SAMPLED", "measures"]
+__all__ = ["ON_ALL", "QUICK", "SAMPLED", "measures", "of_release_alone"]
 
 ON_ALL = ("SSE_SST", "IL1s", "JSD", "D_Y", "label_purity", "k", "k_prime", "singled_out", "distinct_l_min")
 """Measures that cost little: every report takes them on all records."""
@@ -93,6 +93,13 @@ def measures(material: Material) -> dict[str, Any]:
         notes.append(f"Without a value: {', '.join(absent)}.")
     notes.append("Figures are rounded to two digits.")
     return {**facts, "notes": notes, "changes": _changes(found, material)}
+
+
+def of_release_alone(material: Material) -> dict[str, dict[str, Any]]:
+    """Measures that the released table alone decides, by name, as the public form tells them."""
+    on = material.whole
+    found = judge(on.before, on.after, material.schema, on.rows, measures=_OF_RELEASE_ALONE)
+    return {one.name: _coarse(one) for one in _public(found)}
 
 
 def _joined(whole: Evaluation, estimated: Evaluation) -> Evaluation:
