@@ -432,7 +432,6 @@ OF_BINARY_FILES = {
     "sav: note": ("sav", labelled(note="row 3 is somebody")),
     "sav: label of no value": ("sav", labelled(variable_value_labels={"x": {9999: "somebody"}})),
     "sav: a missing range": ("sav", labelled(missing_ranges={"x": [9999]})),
-    "sav: more bytes": ("sav", with_bytes_behind),
     "dta: file label": ("dta", labelled(file_label="row 3 is somebody")),
     "dta: label of no value": ("dta", labelled(variable_value_labels={"x": {9999: "somebody"}})),
     "feather: category": ("feather", with_a_category),

@@ -28,7 +28,7 @@ __all__ = ["fault_of_form", "fault_of_text"]
 
 _TRUTH = ((0, "false"), (1, "true"))
 _MOMENT_OR_DECIMAL = re.compile(  # as Arrow writes what it does not read: all of a column with as many digits
-    r"((-?\d{4,6}-\d\d-\d\d )?\d\d:\d\d:\d\d|-?(0|[1-9]\d*)|-?\d)(\.(?P<digits>\d+))?([+-]\d{4}|Z|E[+-]\d+)?"
+    r"((-?\d{4,6}-\d\d-\d\d )?\d\d:\d\d:\d\d|-?(0|[1-9]\d*)|-?\d)(\.(?P<digits>\d+))?([+-]\d{4}|Z|E(?P<exponent>[+-]\d+))?"
 )
 
 
@@ -102,7 +102,8 @@ def _are_plain(column: pa.ChunkedArray) -> bool:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             continue
     found = [_MOMENT_OR_DECIMAL.fullmatch(text) for text in column.unique().drop_null().to_pylist()]
-    return all(found) and len({(len(one["digits"] or "")) for one in found if one is not None}) == 1
+    scales = {len(one["digits"] or "") - int(one["exponent"] or 0) for one in found if one is not None}
+    return all(found) and len(scales) == 1
 
 
 def fault_of_form(path: Path, *, same_libraries: bool) -> tuple[str, bool]:
@@ -136,7 +137,8 @@ def fault_of_form(path: Path, *, same_libraries: bool) -> tuple[str, bool]:
         again = Path(folder) / path.name
         write_table(table, again)
         same = again.read_bytes() == path.read_bytes()
-    return "" if same else "it holds more than its table, or in another form", True
+    # Other bytes are no fault: a type that is read back as another, or statistics of it, may make them, too.
+    return "", same
 
 
 def _is_given_back(kind: pa.DataType) -> bool:
