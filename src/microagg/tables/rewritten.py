@@ -28,7 +28,8 @@ __all__ = ["fault_of_form", "fault_of_text"]
 
 _TRUTH = ((0, "false"), (1, "true"))
 _MOMENT_OR_DECIMAL = re.compile(  # as Arrow writes what it does not read: all of a column with as many digits
-    r"((-?\d{4,6}-\d\d-\d\d )?\d\d:\d\d:\d\d|-?(0|[1-9]\d*)|-?\d)(\.(?P<digits>\d+))?([+-]\d{4}|Z|E(?P<exponent>[+-]\d+))?"
+    r"((-?\d{4,6}-\d\d-\d\d )?\d\d:\d\d:\d\d|-?(0|[1-9]\d*)|-?\d)(\.(?P<digits>\d+))?"
+    r"([+-]\d{4}|Z|E(?P<exponent>[+-]\d+))?"
 )
 
 
