@@ -163,7 +163,9 @@ def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome
     notes = {measure.name: measure.note for measure in found if measure.note}
     read = [name for name in READ_AS_RECORDS if name in task.measures] if task.recipe.rows != "records" else []
     if read:
-        as_read = {one.name: one for one in evaluate(table, made, measures=read, rows="records", aligned=False)}
+        # Of the table alone: the release itself says that its rows are none.
+        seen = evaluate(table, made.table, task.recipe, measures=read, rows="records", aligned=False)
+        as_read = {one.name: one for one in seen}
         found = [as_read.get(measure.name, measure) for measure in found]
         notes |= dict.fromkeys(read, AS_READ)
     return Outcome(
