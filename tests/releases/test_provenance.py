@@ -441,6 +441,13 @@ OF_BINARY_FILES = {
 }
 
 
+def test_a_single_column_of_text_may_begin_with_a_missing_value(tmp_path):
+    recipe = Recipe(k=2, missing={"policy": "own_cell"}, output={"order": "kept"}, attributes={"c": nominal()})
+    table = pa.table({"c": [None, None, "a", "a", "b", "b"]})
+    folder = microagg.release(table, recipe).save(tmp_path / "out")
+    assert all(finding.holds for finding in check_release(folder))
+
+
 @pytest.mark.parametrize("forgery", OF_BINARY_FILES)
 def test_a_file_carries_nothing_that_its_table_does_not_show(tmp_path, forgery):
     file_format, forge = OF_BINARY_FILES[forgery]

@@ -88,7 +88,7 @@ def quoted_columns(path: Path, places: Sequence[int]) -> set[int]:
                 assert match is not None  # both kinds of cells may be empty
                 if place in undecided and match["text"] is not None:
                     quoted.add(place)
-                if match[0]:
+                if match[0] and match["bare"] != "NA":  # which stands for a missing value where there is one column
                     undecided.discard(place)
                 position = match.end() + 1
             if not undecided:
