@@ -11,10 +11,10 @@ import time
 
 import numpy as np
 
+from microagg.methods.cross_moment_numbers import PAPER_METHODS
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import OpenDPNoise
-from microagg.releases.cross_moment_methods import PAPER_METHODS
-from microagg.releases.masked_moments import drawn_records, kept_moments, masked_moments
+from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments
 
 ATTRIBUTES, CELLS, BAR = 4, 1000, 15.0
 METHODS = ("1", "3", "2", "12", "8", "15", "18")

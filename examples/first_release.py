@@ -6,7 +6,7 @@ Run: python examples/first_release.py
 from __future__ import annotations
 
 import microagg
-from microagg.tables.generated import generate_survey
+from microagg.tables.reference.generated import generate_survey
 
 survey = generate_survey(1_000)  # nobody in it exists; a pandas or polars dataframe would do as well
 

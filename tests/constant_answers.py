@@ -18,8 +18,11 @@ from unittest.mock import patch
 import numpy as np
 
 from microagg.partition.runs import run_sizes
-from microagg.privacy import masking
-from microagg.releases import pipeline, private_insensitive, private_moments, private_ranking
+from microagg.private import insensitive as private_insensitive
+from microagg.private import ranking as private_ranking
+from microagg.private.moments import masking
+from microagg.private.moments import method as private_moments
+from microagg.releases import pipeline
 
 
 class ConstantAnswers:

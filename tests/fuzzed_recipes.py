@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fuzzed_tables import FuzzedColumn
-from microagg.releases.catalogue import METHODS
+from microagg.methods.catalogue import METHODS
 
 Rng = np.random.Generator
 

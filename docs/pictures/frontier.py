@@ -7,7 +7,7 @@ from pathlib import Path
 
 import microagg
 from microagg.cli.demo import RECIPE
-from microagg.tables.generated import generate_survey
+from microagg.tables.reference.generated import generate_survey
 
 
 def draw(path: Path, n_records: int = 2_000) -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
-    from microagg.evaluation.frontier import Frontier
-    from microagg.evaluation.measure import Evaluation
+    from microagg.evaluation.result import Evaluation
+    from microagg.frontier.frontier import Frontier
+    from microagg.frontier.sweep import sweep
     from microagg.partition import (
         MDAV,
         VMDAV,
@@ -35,10 +36,9 @@ if TYPE_CHECKING:
         Projection,
         refine,
     )
+    from microagg.recipe.recipe import Recipe
     from microagg.releases.pipeline import release
-    from microagg.releases.recipe import Recipe
     from microagg.releases.release import Release
-    from microagg.releases.sweep import sweep
     from microagg.schema.attribute import Attribute
     from microagg.schema.schema import Schema
     from microagg.schema.taxonomy import Taxonomy
@@ -84,19 +84,19 @@ _HOME = {
     "Attribute": "microagg.schema.attribute",
     "Comparison": "microagg.evaluation.compare",
     "compare": "microagg.evaluation.compare",
-    "Evaluation": "microagg.evaluation.measure",
+    "Evaluation": "microagg.evaluation.result",
     "evaluate": "microagg.evaluation.evaluate",
-    "Frontier": "microagg.evaluation.frontier",
+    "Frontier": "microagg.frontier.frontier",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",
     "MicroaggError": "microagg.errors",
-    "Recipe": "microagg.releases.recipe",
+    "Recipe": "microagg.recipe.recipe",
     "Release": "microagg.releases.release",
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
-    "sweep": "microagg.releases.sweep",
+    "sweep": "microagg.frontier.sweep",
 }
 
 

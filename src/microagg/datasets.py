@@ -1,11 +1,11 @@
 """Public reference tables: ``from microagg.datasets import load_census``.
 
-How they are found, fetched and checked is told in :mod:`microagg.tables.datasets`.
+How they are found, fetched and checked is told in :mod:`microagg.tables.reference.datasets`.
 """
 
 from __future__ import annotations
 
-from microagg.tables.datasets import (
+from microagg.tables.reference.datasets import (
     Dataset,
     available,
     fetch,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microagg.aggregate.centroid import Cells
-from microagg.aggregate.moments import Content, Coskewness, cross_moments
+from microagg.aggregate.content import Content, Coskewness
+from microagg.aggregate.moments import cross_moments
 from microagg.aggregate.repair import (
     MOST_SKEWNESS,
     feasible_skewness,

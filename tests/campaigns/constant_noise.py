@@ -24,7 +24,7 @@ BAD_INPUT = 2  # exit code of a refusal
 
 
 def _forms() -> list[tuple[str, str]]:
-    from microagg.releases.catalogue import METHODS, PAPERS
+    from microagg.methods.catalogue import METHODS, PAPERS
 
     named = METHODS | {f"cross_moment:{number}": method for number, method in PAPERS["cross_moment"].items()}
     return [(name, form) for name, method in named.items() if method.is_private for form in method.private.forms]
@@ -46,7 +46,7 @@ def chosen(number: int) -> tuple[str, str, str, str, Nasty]:
 
 def _recipe(method: str, form: str, names: list[str], *, clamp: bool) -> Any:
     from microagg import Recipe
-    from microagg.releases.catalogue import method_named
+    from microagg.methods.catalogue import method_named
 
     entry = method_named(method)
     alone = {"blocks": {"form": "contiguous", "size": 1}} if method.endswith("univariate") else {}
@@ -60,14 +60,14 @@ def _recipe(method: str, form: str, names: list[str], *, clamp: bool) -> Any:
 
 
 def _linked_forms(method: str) -> tuple[str, ...]:
-    from microagg.releases.catalogue import method_named
+    from microagg.methods.catalogue import method_named
 
     linked: tuple[str, ...] = method_named(method).private.linked_forms
     return linked
 
 
 def _fits(method: str, form: str, column: str) -> bool:
-    from microagg.releases.catalogue import method_named
+    from microagg.methods.catalogue import method_named
 
     has_dates = column in ("day", "moment", "zoned")
     return DECLARED[column]["kind"] in method_named(method).kinds and not (form == "moments" and has_dates)

@@ -9,13 +9,13 @@ from pathlib import Path
 from campaigns.campaign import Campaign
 from campaigns.dialects import file_of, records, style_of
 from microagg.errors import MicroaggError
+from microagg.recipe.recipe import Recipe
 from microagg.releases.input import read_input
-from microagg.releases.recipe import Recipe
 from microagg.schema.infer import draft_recipe, guess_schema
 from microagg.schema.input_section import input_lines
 from microagg.schema.look import look_at
-from microagg.tables.dialect import STANDARD
 from microagg.tables.frames import Frame
+from microagg.tables.text.dialect import STANDARD
 
 TOWNS = ("canary one", "canary-two", "Canary, three", "canary")
 INSERTED = (b",", b";", b'"', b"\n", b"\t", b"|", b"%", b"\r", b"unknown", b"-999", b"'", b"=", b"#", b"()", b"1.2.3")

@@ -12,13 +12,13 @@ from typing import Any
 
 from campaigns.campaign import Campaign
 from microagg.errors import TableError
+from microagg.recipe.recipe import Recipe
 from microagg.releases.input import read_input
-from microagg.releases.recipe import Recipe
 from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
 from microagg.schema.input_section import input_lines
 from microagg.schema.look import look_at
-from microagg.tables.dialect import STANDARD
 from microagg.tables.frames import Frame
+from microagg.tables.text.dialect import STANDARD
 
 BLANKS = ("\u00a0", "\u202f", " ")
 TOWNS = ("Köln", "Łódź", "São Paulo", "Bern", "A, B; C|D", 'the "old" town', "Évry")

@@ -25,8 +25,8 @@ from campaigns.campaign import Campaign
 from fuzzed_recipes import chosen_method, fuzzed_recipe, kinds_of
 from fuzzed_tables import FuzzedColumn, fuzzed_column
 from microagg.errors import InputError, MicroaggError, RecipeError
-from microagg.releases.catalogue import METHODS
-from microagg.releases.check import check_release
+from microagg.methods.catalogue import METHODS
+from microagg.releases.check.check import check_release
 from microagg.releases.input import read_input
 from microagg.tables.write import write_table
 

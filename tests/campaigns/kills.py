@@ -21,9 +21,9 @@ import numpy as np
 import microagg
 from campaigns.campaign import Campaign
 from microagg import Recipe
-from microagg.releases.check import check_release
-from microagg.releases.receipt import Receipt
-from microagg.releases.signing import write_key_pair
+from microagg.releases.check.check import check_release
+from microagg.releases.folder.receipt import Receipt
+from microagg.releases.folder.signing import write_key_pair
 from release_kinds import RECIPES, made, people
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "feather", "sav", "dta")

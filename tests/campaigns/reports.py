@@ -13,7 +13,7 @@ import pyarrow as pa
 import microagg
 from campaigns.campaign import Campaign
 from microagg import MicroaggError, Recipe
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
 from microagg.report.sections.measures import ON_ALL
 
 WORDS = ("", " ", "a", "A", "<b>&", "{{ 7 }}", "\x1b[31m", "\u202e", "NA", "nan", "0", "0.0", "=1+1", "x" * 300)

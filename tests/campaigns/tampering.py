@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 from campaigns.campaign import Campaign
 from microagg import InputError
-from microagg.releases.check import check_release
-from microagg.releases.signing import SIGNATURE, signed, write_key_pair
-from microagg.releases.statement import Statement
+from microagg.releases.check.check import check_release
+from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
 from microagg.report.document import Report
+from microagg.statements.statement import Statement
 from release_kinds import RECIPES, made
 
 Path_ = tuple[Any, ...]

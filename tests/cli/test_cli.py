@@ -82,7 +82,7 @@ def test_an_overwrite_does_not_remove_the_input(folder):
 def test_labels_that_a_csv_cannot_hold_are_noted(folder):
     import pyarrow as pa
 
-    from microagg.tables.labels import Labels, with_labels
+    from microagg.tables.formats.labels import Labels, with_labels
     from microagg.tables.write import write_table
 
     field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", ((1, "female"), (2, "male"))))
@@ -307,7 +307,7 @@ def test_a_tradeoff_is_tabled_and_plotted_or_says_what_is_missing(folder, monkey
     assert len(shown.stdout.splitlines()) == 4
     rows = json.loads(run(*arguments, "--json").stdout)["rows"]
     assert [row["lambda"] for row in rows] == [0.0, 0.5, 1.0]
-    monkeypatch.setattr("microagg.report.tradeoff_plot.can_plot", lambda: False)
+    monkeypatch.setattr("microagg.frontier.tradeoff_plot.can_plot", lambda: False)
     said = run(*arguments, "-o", "traded").stderr
     assert "pip install 'microagg[plot]'" in said
     assert sorted(path.name for path in Path("traded").iterdir()) == ["tradeoff.csv", "tradeoff.json"]

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from microagg.cli.app import app
+from microagg.recipe.recipe import Recipe
 from microagg.releases.input import read_input, read_released
-from microagg.releases.recipe import Recipe
 
 ATTRIBUTES = """
 [attributes]

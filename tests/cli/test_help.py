@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from microagg.cli.app import app
-from microagg.releases.recipe import Recipe
+from microagg.recipe.recipe import Recipe
 
 COMMANDS = tuple(typer.main.get_command(app).commands)
 

@@ -20,7 +20,7 @@ from microagg.cli.app import app
 from microagg.cli.terminal import INTERRUPTED
 from microagg.partition.near_optimal import NearOptimal
 from microagg.releases import release as saving
-from microagg.releases import storage
+from microagg.releases.folder import atomic as storage
 
 NOTHING = "interrupted; nothing was written"
 ATTRIBUTES = """
@@ -91,7 +91,7 @@ MOMENTS = {
     "aggregating": ("microagg.releases.pipeline", "published_columns"),
     "writing": ("microagg.releases.release", "write_table"),
     "hashing": ("microagg.releases.release", "sha256_of_file"),
-    "placing": ("microagg.releases.storage", "_put_in_place"),
+    "placing": ("microagg.releases.folder.atomic", "_put_in_place"),
 }
 
 
@@ -183,8 +183,8 @@ def test_an_interrupted_overwrite_leaves_the_earlier_release(files, monkeypatch)
     ("command", "module", "name"),
     [
         ("evaluate", "microagg.evaluation.evaluate", "evaluate"),
-        ("check", "microagg.releases.check", "check_release"),
-        ("sweep", "microagg.releases.sweep", "sweep"),
+        ("check", "microagg.releases.check.check", "check_release"),
+        ("sweep", "microagg.frontier.sweep", "sweep"),
     ],
 )
 def test_other_commands_end_with_a_sentence(files, monkeypatch, command, module, name):

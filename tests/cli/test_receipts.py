@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import microagg
 from microagg.cli.app import app
-from microagg.releases.recipe import Recipe
+from microagg.recipe.recipe import Recipe
 
 RECIPE = """
 k = 5

@@ -9,10 +9,10 @@ from sklearn.base import clone, is_clusterer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from microagg.errors import ParameterError
+from microagg.methods.catalogue import METHODS
 from microagg.partition.insensitive import InsensitiveMDAV
 from microagg.partition.mdav import MDAV
 from microagg.partition.univariate import OptimalUnivariate
-from microagg.releases.catalogue import METHODS
 
 pytestmark = pytest.mark.kernel
 

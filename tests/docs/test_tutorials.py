@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from microagg.cli.app import app
-from microagg.tables.generated import generate_survey
+from microagg.tables.reference.generated import generate_survey
 from microagg.tables.write import write_table
 
 TUTORIALS = sorted((Path(__file__).resolve().parents[2] / "docs" / "tutorials").glob("*.md"))

@@ -16,8 +16,8 @@ from microagg._progress import shown_by
 from microagg.errors import ParameterError, TableError
 from microagg.evaluation.definition import Definition, Worth
 from microagg.evaluation.evaluate import DEFINITIONS
-from microagg.evaluation.measure import Evaluation, Measure
 from microagg.evaluation.records import PerRecord, Values
+from microagg.evaluation.result import Evaluation, Measure
 
 RECIPE = Recipe(k=2, attributes={"x": numeric(), "y": numeric(), "id": "identifier"})
 

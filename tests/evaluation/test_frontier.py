@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microagg.errors import ParameterError
-from microagg.evaluation.frontier import Axes, Frontier, FrontierPoint, axes_for, undominated
-from microagg.evaluation.frontier_text import in_the_middle
+from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, undominated
+from microagg.frontier.text import in_the_middle
 
 LINKED = Axes("SSE_SST", "distance_linkage")
 APART = Axes("eigenvalue_difference", "distance_to_closest")  # of the second, more is better

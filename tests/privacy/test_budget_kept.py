@@ -10,7 +10,7 @@ import pytest
 
 import microagg
 from microagg.privacy.budget import Budget
-from microagg.releases.private_laplace import PlainLaplace
+from microagg.private.laplace import PlainLaplace
 
 
 def test_a_method_that_spends_a_budget_of_its_own_is_refused(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.privacy.diversity import coarse_codes, distinct_per_cell, label_diversity
+from microagg.evaluation.diversity import coarse_codes, distinct_per_cell, label_diversity
 
 
 def test_numbers_are_counted_in_steps_and_the_least_diverse_attribute_counts():

@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 
 from microagg.aggregate.centroid import Cells
-from microagg.aggregate.moments import Content, cross_moments
+from microagg.aggregate.content import Content
+from microagg.aggregate.moments import cross_moments
 from microagg.aggregate.spectra import spectra_of
 from microagg.errors import ParameterError
+from microagg.methods.cross_moment_numbers import PAPER_METHODS
+from microagg.methods.moment_plan import strategy_shares
 from microagg.privacy.budget import Budget
-from microagg.privacy.masking import (
-    _spectral_statistics,
-    mask_coefficients,
-    mask_spectra,
-    rounding_error,
-    strategy_shares,
-)
 from microagg.privacy.mechanism import SeededNoise, step_of
 from microagg.privacy.sensitivity import spectra_sensitivity
-from microagg.releases.cross_moment_methods import PAPER_METHODS
-from microagg.releases.masked_moments import kept_moments, masked_moments
+from microagg.private.moments.masked import kept_moments, masked_moments
+from microagg.private.moments.masking import _spectral_statistics, mask_coefficients, mask_spectra, rounding_error
 
 
 class Recorder:

@@ -12,7 +12,7 @@ import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import RecipeError
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
 
 ATTRIBUTES = {
     "a": numeric(),

@@ -13,9 +13,9 @@ import pytest
 import microagg
 from declarations import numeric
 from microagg import InputError, Recipe
-from microagg.releases.catalogue import METHODS, PAPERS, method_named
-from microagg.releases.check import check_release
-from microagg.releases.private_moments import COEFFICIENTS_PROMISE, SPECTRA_PROMISE, CrossMoment
+from microagg.methods.catalogue import METHODS, PAPERS, method_named
+from microagg.private.moments.method import COEFFICIENTS_PROMISE, SPECTRA_PROMISE, CrossMoment
+from microagg.releases.check.check import check_release
 
 K = 30
 PAPER = PAPERS["cross_moment"]

@@ -14,8 +14,8 @@ import microagg
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import TableError
-from microagg.releases.check import check_release, check_table
-from microagg.schema.measure import measure
+from microagg.releases.check.check import check_release, check_table
+from microagg.schema.encode import measure
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Frame
 

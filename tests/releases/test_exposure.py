@@ -11,10 +11,10 @@ import pytest
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
-from microagg.releases.check import check_release
-from microagg.releases.exposure import recheck_exposure
-from microagg.releases.exposure_text import told
+from microagg.releases.check.check import check_release
 from microagg.releases.release import read_as_written
+from microagg.statements.exposure import recheck_exposure
+from microagg.statements.exposure_text import told
 
 N = 400
 RNG = np.random.default_rng(5)

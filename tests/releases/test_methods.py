@@ -12,8 +12,8 @@ import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import ParameterError, RecipeError
-from microagg.releases.catalogue import METHODS
-from microagg.releases.check import check_release
+from microagg.methods.catalogue import METHODS
+from microagg.releases.check.check import check_release
 
 K = 4
 BOUNDED = {name: numeric(bounds=(-10, 10)) for name in ("x", "y", "z")}

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import microagg
 from microagg import InputError, Recipe
 from microagg.cli.app import app
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
+from microagg.releases.folder.atomic import write_file_whole
 from microagg.releases.input import read_input, read_released
-from microagg.releases.storage import write_file_whole
 from release_kinds import RECIPES, made, people
 
 RECIPE = Recipe(**RECIPES["individual ranking"])
@@ -228,7 +228,7 @@ def test_an_escaped_release_is_evaluated_as_what_it_says(here):
 
 
 def test_what_a_sweep_left_that_was_killed_while_it_wrote_its_notice_is_swept(here):
-    from microagg.releases.orphans import sweep_orphans
+    from microagg.releases.folder.orphans import sweep_orphans
 
     (here / "frontier").mkdir()
     left = here / "frontier" / ".INTERNAL.txt.999999.abc.partial"

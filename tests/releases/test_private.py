@@ -19,10 +19,10 @@ from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import GuaranteeError, RecipeError, TableError
+from microagg.methods.catalogue import METHODS
 from microagg.privacy.mechanism import SeededNoise
-from microagg.releases.catalogue import METHODS
-from microagg.releases.check import check_release, check_table
-from microagg.releases.private import protect
+from microagg.private.base import protect
+from microagg.releases.check.check import check_release, check_table
 from microagg.tables.frames import Frame
 
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "office": "work", "field": "work"}

@@ -13,12 +13,12 @@ import microagg
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import GuaranteeError
+from microagg.methods import catalogue
+from microagg.methods.output import Protected
 from microagg.privacy.budget import Budget
-from microagg.releases import catalogue
-from microagg.releases.check import check_release
-from microagg.releases.ledger import fault_of_ledger
-from microagg.releases.private_laplace import PlainLaplace
-from microagg.releases.protected import Protected
+from microagg.private.laplace import PlainLaplace
+from microagg.private.ledger import fault_of_ledger
+from microagg.releases.check.check import check_release
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0], "y": [4.0, 5.0, 6.0]})
 RECIPE = Recipe(

@@ -15,7 +15,7 @@ from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import TableError
-from microagg.releases.public_values import values_as_numbers
+from microagg.private.public_values import values_as_numbers
 from microagg.tables.frames import Column
 
 

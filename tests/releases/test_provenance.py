@@ -21,12 +21,12 @@ import microagg
 from declarations import nominal, numeric
 from microagg import InputError, Recipe
 from microagg.errors import TableError
-from microagg.releases.check import check_release
-from microagg.releases.receipt import Receipt, receipt_beside
-from microagg.releases.signing import SIGNATURE, signed, write_key_pair
-from microagg.releases.statement import Statement
-from microagg.tables._stat_files import _forget_the_clock
-from microagg.tables.labels import Labels, with_labels
+from microagg.releases.check.check import check_release
+from microagg.releases.folder.receipt import Receipt, receipt_beside
+from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
+from microagg.statements.statement import Statement
+from microagg.tables.formats.labels import Labels, with_labels
+from microagg.tables.formats.stat_files import _forget_the_clock
 from release_kinds import RECIPES, made, people
 
 
@@ -532,7 +532,7 @@ def test_no_public_file_of_a_private_release_holds_a_fingerprint_of_its_input(tm
     for digest in (receipt.input.sha256, receipt.input.salted_sha256, receipt.input.salt):
         assert digest[:12] not in everything
     assert set(json.loads((saved / "manifest.json").read_text())["input"]) == {"n_records", "n_columns"}
-    assert receipt.input.sha256 == microagg.releases.manifest.InputDigest.of(people(kind)).sha256
+    assert receipt.input.sha256 == microagg.statements.manifest.InputDigest.of(people(kind)).sha256
 
 
 # Signatures
@@ -594,7 +594,7 @@ def test_a_key_is_for_its_owner_and_never_replaced(tmp_path, keys):
 
 
 def test_only_labels_that_a_published_record_needs_travel(tmp_path):
-    from microagg.tables.labels import Labels, labels_of, with_labels
+    from microagg.tables.formats.labels import Labels, labels_of, with_labels
     from microagg.tables.read import read_table
 
     codes = Labels(
@@ -682,7 +682,7 @@ def test_negative_numbers_are_no_formulas(tmp_path):
 
 
 def test_a_statement_read_again_is_the_same():
-    from microagg.releases.statement import Statement
+    from microagg.statements.statement import Statement
 
     for kind in RECIPES:
         statement = made(kind).statement

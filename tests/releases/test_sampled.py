@@ -17,7 +17,7 @@ from microagg.aggregate.moments import cell_moments
 from microagg.aggregate.sampling import draw_numbers
 from microagg.errors import RecipeError, TableError
 from microagg.releases import representatives
-from microagg.releases.check import check_release, check_table
+from microagg.releases.check.check import check_release, check_table
 
 SAMPLED = {"aggregate": {"form": "sampled"}}
 

@@ -19,7 +19,7 @@ import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.errors import TableError
-from microagg.releases.check import check_release, check_table
+from microagg.releases.check.check import check_release, check_table
 from microagg.tables.read import read_table
 from microagg.tables.write import WRITABLE
 
@@ -179,7 +179,7 @@ from pathlib import Path
 import pyarrow as pa, numpy as np, microagg
 import microagg.report.document, pyarrow.csv  # else most of the steps are imports
 from microagg import Recipe
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
 
 microagg.report.document._environment().get_template("report.html")
 

@@ -11,7 +11,7 @@ import pytest
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
-from microagg.releases.searching import Searches, require_uninterrupted
+from microagg.methods.searches import Searches, require_uninterrupted
 
 
 def people(n_records: int = 3_000) -> pa.Table:

@@ -11,7 +11,7 @@ import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, TableError
-from microagg.releases.verify import recount
+from microagg.privacy.verify import recount
 
 
 def test_a_stratum_of_one_record_never_comes_out_unchanged():

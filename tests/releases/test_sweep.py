@@ -19,8 +19,8 @@ import microagg
 from declarations import numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, ParameterError
-from microagg.releases import sweep as engine
-from microagg.releases import sweep_workers
+from microagg.frontier import sweep as engine
+from microagg.frontier import workers as sweep_workers
 
 MEASURES = ["SSE_SST", "D", "label_purity", "eigenvalue_difference", "distance_linkage", "distance_to_closest", "k"]
 
@@ -28,7 +28,7 @@ MEASURES = ["SSE_SST", "D", "label_purity", "eigenvalue_difference", "distance_l
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
     """They take longer than all else here, and have tests of their own."""
-    monkeypatch.setattr("microagg.report.frontier_plot.can_plot", lambda: False)
+    monkeypatch.setattr("microagg.frontier.plot.can_plot", lambda: False)
 
 
 def people(n_records=120, seed=1):

@@ -7,8 +7,8 @@ import pytest
 from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.errors import RecipeError
-from microagg.releases.catalogue import METHODS
-from microagg.releases.sweep_grid import grid_of
+from microagg.frontier.grid import grid_of
+from microagg.methods.catalogue import METHODS
 
 AGE = {"age": numeric(bounds=[0, 100])}
 PAY = {"pay": {"role": "confidential", "kind": "numeric"}}

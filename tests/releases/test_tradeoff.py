@@ -11,7 +11,7 @@ import pytest
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import ParameterError, RecipeError
-from microagg.releases.tradeoff import MEASURES, Tradeoff, grid, tradeoff
+from microagg.frontier.tradeoff import MEASURES, Tradeoff, grid, tradeoff
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_bad_values_and_parameters_are_refused(table):
 
 def test_the_plot_is_drawn(table, tmp_path):
     pytest.importorskip("matplotlib", reason="the picture needs the extra 'plot'")
-    from microagg.report.tradeoff_plot import plot_tradeoff
+    from microagg.frontier.tradeoff_plot import plot_tradeoff
 
     found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5))
     plot_tradeoff(found.parameter, found.rows, tmp_path / "p.svg")

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import microagg
 from microagg.cli.app import app
+from microagg.recipe.recipe import Recipe
 from microagg.releases.input import read_input
-from microagg.releases.recipe import Recipe
 
 RECIPE = """
 k = 3

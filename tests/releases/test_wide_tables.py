@@ -14,7 +14,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import TableError
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
 from microagg.schema.attribute import Attribute
 
 N_COLUMNS = 400

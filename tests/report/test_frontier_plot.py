@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from microagg.evaluation.frontier import Axes, Frontier, FrontierPoint
-from microagg.report.mark_places import places_apart
+from microagg.frontier.frontier import Axes, Frontier, FrontierPoint
+from microagg.frontier.mark_places import places_apart
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

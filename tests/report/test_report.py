@@ -13,12 +13,12 @@ import pytest
 import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import InputError, Recipe
-from microagg.releases.check import check_release
-from microagg.releases.reports import report_on_tables
+from microagg.releases.check.check import check_release
+from microagg.releases.folder.report import report_on_tables
 from microagg.report.document import Report
-from microagg.report.material import Material
 from microagg.report.sections.attributes import PICTURED
 from microagg.report.sections.measures import ON_ALL
+from microagg.report.source import Material
 from microagg.tables.frames import Frame
 
 HOSTILE = "<script>alert(1)</script>"
@@ -198,7 +198,7 @@ def test_two_hundred_attributes_make_a_small_page():
 
 
 def test_of_a_large_table_costly_measures_are_taken_on_whole_classes_of_a_sample(monkeypatch):
-    monkeypatch.setattr("microagg.report.material.COMPARED", 2_000)
+    monkeypatch.setattr("microagg.report.source.COMPARED", 2_000)
     rng = np.random.default_rng(1)
     table = pa.table({"x": rng.normal(size=4_000), "sick": rng.choice(["no", "yes"], 4_000, p=[0.9, 0.1])})
     attributes = {"x": numeric(), "sick": {"role": "confidential", "kind": "nominal"}}

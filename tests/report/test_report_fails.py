@@ -16,7 +16,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import ReportWarning
-from microagg.releases.check import check_release
+from microagg.releases.check.check import check_release
 from microagg.report.document import Report
 
 SECRET = "canary 4711"

@@ -7,7 +7,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from microagg.releases.recipe import Recipe
+from microagg.recipe.recipe import Recipe
 from microagg.schema.infer import draft_recipe, guess_schema
 from microagg.tables.frames import Frame
 

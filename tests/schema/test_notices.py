@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from microagg.schema.look import look_at
-from microagg.tables.dialect import STANDARD
+from microagg.tables.text.dialect import STANDARD
 
 
 @pytest.fixture

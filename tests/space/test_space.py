@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute
-from microagg.schema.measure import measure
+from microagg.schema.encode import measure
 from microagg.schema.taxonomy import Taxonomy
 from microagg.space.mixed import mixed_space
 from microagg.space.standardize import standardize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.releases.cross_moment_methods import PAPER_METHODS
+from microagg.methods.cross_moment_numbers import PAPER_METHODS
 from microagg.studies.cross_moment import (
     DATA,
     as_markdown,

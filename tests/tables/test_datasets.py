@@ -19,8 +19,8 @@ import pytest
 
 from microagg import datasets
 from microagg.errors import InputError, ParameterError, TableError
-from microagg.tables._dataset_store import find
-from microagg.tables._sources import SOURCES
+from microagg.tables.reference.sources import SOURCES
+from microagg.tables.reference.store import find
 
 RDA = {"census": "/CASCrefmicrodata.rda", "tarragona": "/Tarragona.rda", "eia": "/EIA.rda"}
 UCI = ("adult", "breast_cancer", "heart", "water")

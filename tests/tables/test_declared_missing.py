@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.cli.app import app
-from microagg.tables.declared_missing import count_declared_missing
+from microagg.tables.formats.declared_missing import count_declared_missing
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from microagg.errors import RecipeError, TableError
-from microagg.releases.recipe import Recipe
-from microagg.tables.dialect import STANDARD, Dialect, check_date_format
+from microagg.recipe.recipe import Recipe
 from microagg.tables.read import read_table
-from microagg.tables.sniff import sniffed_dialect
+from microagg.tables.text.dialect import STANDARD, Dialect, check_date_format
+from microagg.tables.text.sniff import sniffed_dialect
 
 
 @pytest.fixture

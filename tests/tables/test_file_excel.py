@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from microagg.errors import TableError
-from microagg.tables.dialect import Dialect
 from microagg.tables.read import read_table
+from microagg.tables.text.dialect import Dialect
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.errors import TableError
-from microagg.tables.labels import Labels, labels_of
+from microagg.tables.formats.labels import Labels, labels_of
 from microagg.tables.read import EXTENSIONS, FORMATS, format_of, read_table
 from microagg.tables.write import WRITABLE, write_table
 

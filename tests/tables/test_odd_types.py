@@ -65,7 +65,7 @@ def test_partitioners_refuse_without_quoting_records(given):
 
 def test_noise_for_what_no_record_changes_is_refused():
     from microagg.privacy.mechanism import noise_from
-    from microagg.releases.ledger import CountedNoise
+    from microagg.private.ledger import CountedNoise
 
     with pytest.raises(GuaranteeError):
         CountedNoise(noise_from(1)).laplace(np.zeros(3, dtype=np.int64), scale=1e-9, sensitivity=0, epsilon=1.0)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from microagg.errors import TableError
-from microagg.tables import _quotes
-from microagg.tables.dialect import Dialect
 from microagg.tables.read import read_table
+from microagg.tables.text import quotes as _quotes
+from microagg.tables.text.dialect import Dialect
 
 ABOVE = "name,age\n" + "".join(f"n{i},{20 + i}\n" for i in range(10))
 BELOW = "".join(f"m{i},{20 + i}\n" for i in range(10))

@@ -8,8 +8,8 @@ import pytest
 
 from microagg.errors import TableError
 from microagg.schema.look import look_at
-from microagg.tables.dialect import STANDARD, Dialect
 from microagg.tables.read import read_table
+from microagg.tables.text.dialect import STANDARD, Dialect
 
 TIES = {
     "tab and ;": ("age\tv;w", "{}\t0;0", ("\t", ";")),

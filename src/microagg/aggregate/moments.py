@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 import numpy.typing as npt
 
 from microagg.aggregate.centroid import Cells, cell_means
+from microagg.aggregate.content import Content, Coskewness
 from microagg.errors import ParameterError
 
 __all__ = [
-    "Content",
-    "Coskewness",
     "CrossMoments",
     "Moments",
     "cell_moments",
@@ -97,20 +95,6 @@ def cell_third_moments(values: FloatArray, means: FloatArray, cells: Cells) -> F
         cubes = np.nan_to_num(values[:, j] - means[cells.labels, j]) ** 3 * weights
         third[:, j] = np.bincount(cells.labels, weights=cubes, minlength=n_cells) / total
     return np.where(np.isnan(means), 0.0, third)
-
-
-class Content(StrEnum):
-    """Which elements of the central moments a cell keeps."""
-
-    PURE = "pure"
-    VARIANCES = "variances"
-
-
-class Coskewness(StrEnum):
-    """Which elements of the coskewness a cell with `pure` content keeps."""
-
-    ALL = "all"
-    MARGINAL = "marginal"
 
 
 def kept_pairs(n_attributes: int, content: Content = Content.PURE) -> tuple[tuple[int, int], ...]:

@@ -31,8 +31,8 @@ def check(
 ) -> None:
     """Work out again what a release folder says, or recount a file against a recipe; exit 1 if it fails."""
     from microagg.errors import InputError
-    from microagg.releases.check import check_release, check_table
-    from microagg.releases.recipe import Recipe
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.check.check import check_release, check_table
 
     if not target.exists():
         raise InputError(f"there is no file or folder named {target.name!r}")

@@ -10,7 +10,7 @@ import typer
 from microagg.cli.terminal import explains_errors, say, shows_progress
 
 if TYPE_CHECKING:
-    from microagg.releases.recipe import Recipe
+    from microagg.recipe.recipe import Recipe
 
 __all__ = ["demo"]
 
@@ -119,10 +119,10 @@ def demo(
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
 ) -> None:
     """Generate a survey; release it k-anonymously, guided and privately; check, judge, compare; show where to look."""
-    from microagg.releases.places import refuse_place
-    from microagg.releases.recipe import Recipe
-    from microagg.releases.storage import whole_or_nothing
-    from microagg.tables.generated import generate_survey
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.atomic import whole_or_nothing
+    from microagg.releases.folder.places import refuse_place
+    from microagg.tables.reference.generated import generate_survey
     from microagg.tables.write import write_table
 
     say("A generated survey of 2000 people (nobody in it exists), with missing values, five regions, a taxonomy.")
@@ -150,7 +150,7 @@ def demo(
 
 def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
     """Make, write and check the four releases."""
-    from microagg.releases.check import check_release
+    from microagg.releases.check.check import check_release
     from microagg.releases.input import read_input
     from microagg.releases.pipeline import release
 
@@ -187,9 +187,9 @@ def _judge(folder: Path, recipe: Recipe) -> None:
 
 def _sweep(folder: Path, recipe: Recipe) -> None:
     """A small frontier."""
-    from microagg.evaluation.frontier_text import frontier_text
+    from microagg.frontier.sweep import sweep
+    from microagg.frontier.text import frontier_text
     from microagg.releases.input import read_input
-    from microagg.releases.sweep import sweep
 
     chosen = recipe.changed(SWEEP)
     table = read_input(folder / "survey.csv", chosen)

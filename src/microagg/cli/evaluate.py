@@ -59,8 +59,8 @@ def evaluate(
     from microagg.errors import InputError
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
+    from microagg.recipe.recipe import Recipe
     from microagg.releases.input import read_input
-    from microagg.releases.recipe import Recipe
 
     if receipt is not None and (aligned is not None or key is not None or len(released) > 1):
         raise InputError(
@@ -107,7 +107,7 @@ def evaluate(
 def _with_splits(found: Any, before: Any, recipe: Any, target: str, splits: int, model: str) -> Any:
     """The evaluation with what models learn from releases of parts of the records."""
     from microagg.evaluation.learning import repeated_splits
-    from microagg.evaluation.measure import Evaluation
+    from microagg.evaluation.result import Evaluation
     from microagg.evaluation.utility.training import learning_measures
     from microagg.releases.pipeline import release as make_release
 
@@ -150,7 +150,7 @@ def _short(path: Path) -> str:
 def _recipe_of(tables: dict[str, Path]) -> Any:
     """The recipe of the first release; files have none."""
     from microagg.errors import InputError
-    from microagg.releases.saved import SavedRelease
+    from microagg.releases.folder.saved import SavedRelease
 
     folder = next((path for path in tables.values() if path.is_dir()), None)
     if folder is None:
@@ -160,8 +160,8 @@ def _recipe_of(tables: dict[str, Path]) -> Any:
 
 def _read(path: Path, recipe: Any) -> Any:
     """The table of a release folder, as it was written; or a file, as the recipe reads files."""
+    from microagg.releases.folder.saved import SavedRelease
     from microagg.releases.input import read_released
-    from microagg.releases.saved import SavedRelease
 
     return read_released(SavedRelease.open(path).table if path.is_dir() else path, recipe, say)
 
@@ -177,8 +177,8 @@ def _rows_of(
 ) -> dict[str, Any]:
     """How the rows of a release belong to those of the original, and what they are."""
     from microagg.errors import InputError
-    from microagg.releases.places import MANIFEST
-    from microagg.releases.saved import SavedRelease, origins_of
+    from microagg.releases.folder.places import MANIFEST
+    from microagg.releases.folder.saved import SavedRelease, origins_of
 
     folder = released if released.is_dir() else released.parent
     if rows is None:

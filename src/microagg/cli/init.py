@@ -27,14 +27,14 @@ def init(
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
     import json
 
-    from microagg.releases.output_choice import ask_about_formulas
-    from microagg.releases.recipe import Recipe
-    from microagg.releases.storage import refuse_existing, write_file_whole
+    from microagg.recipe.output import ask_about_formulas
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.atomic import refuse_existing, write_file_whole
     from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
     from microagg.schema.input_section import input_lines
     from microagg.schema.look import look_at
     from microagg.tables.codes import columns_with_leading_zeros
-    from microagg.tables.declared_missing import declared_missing_phrase
+    from microagg.tables.formats.declared_missing import declared_missing_phrase
     from microagg.tables.frames import Frame
     from microagg.tables.phrases import columns_phrase
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from microagg.releases.input_choice import InputChoice
-    from microagg.releases.recipe import Recipe
-    from microagg.tables.dialect import Dialect
+    from microagg.recipe.input import InputChoice
+    from microagg.recipe.recipe import Recipe
+    from microagg.tables.text.dialect import Dialect
 
 __all__ = ["InputFlags", "takes_input_flags"]
 
@@ -98,8 +98,9 @@ class InputFlags:
         from pydantic import ValidationError
 
         from microagg.errors import InputError
-        from microagg.releases.input_choice import InputChoice
-        from microagg.releases.recipe import explained
+        from microagg.recipe.explain import explain
+        from microagg.recipe.input import InputChoice
+        from microagg.recipe.recipe import Recipe
 
         content = {} if base is None else base.model_dump(exclude_none=True)
         given = dict(self.given)
@@ -112,7 +113,7 @@ class InputFlags:
         try:
             return InputChoice(**{**content, **given})
         except ValidationError as error:
-            raise InputError(explained(error, "input")) from None
+            raise InputError(explain(error, Recipe, "input")) from None
 
 
 def _formats(texts: list[str]) -> str | dict[str, str]:

@@ -17,8 +17,8 @@ def keygen(
     name: Annotated[Path, typer.Argument(help="The files are called NAME.pem and NAME.pub.pem.")],
 ) -> None:
     """Make a key to sign releases with, and the public one that readers compare with."""
-    from microagg.releases.places import refuse_place
-    from microagg.releases.signing import fingerprint_of, write_key_pair
+    from microagg.releases.folder.places import refuse_place
+    from microagg.releases.folder.signing import fingerprint_of, write_key_pair
 
     refuse_place(name, what="key")
     secret, public = write_key_pair(name)

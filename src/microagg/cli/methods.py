@@ -20,7 +20,7 @@ def methods(
 ) -> None:
     """List the methods a recipe can name, with their stages and what they promise."""
     from microagg.errors import ParameterError, did_you_mean
-    from microagg.releases.catalogue import METHODS, PAPERS
+    from microagg.methods.catalogue import METHODS, PAPERS
 
     if paper is not None and paper not in PAPERS:
         raise ParameterError(f"--paper must be one of {', '.join(PAPERS)}. Got {paper!r}.{did_you_mean(paper, PAPERS)}")

@@ -56,20 +56,20 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
-    from microagg.releases.catalogue import method_named
-    from microagg.releases.exposure_text import TITLE, told
+    from microagg.methods.catalogue import method_named
+    from microagg.private.base import own_columns_of
+    from microagg.private.public_types import numbers_without_resolution
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.atomic import refuse_existing
+    from microagg.releases.folder.json_files import read_json
+    from microagg.releases.folder.signing import require_key
     from microagg.releases.input import TEXT_FORMATS, read_input
-    from microagg.releases.json_files import read_json
     from microagg.releases.pipeline import release as make_release
-    from microagg.releases.private import own_columns_of
-    from microagg.releases.public_types import numbers_without_resolution
-    from microagg.releases.recipe import Recipe
     from microagg.releases.release import FILES, STATEMENT
-    from microagg.releases.signing import require_key
-    from microagg.releases.statement import printable
-    from microagg.releases.storage import refuse_existing
-    from microagg.tables.declared_missing import declared_missing_phrase
-    from microagg.tables.labels import has_labels
+    from microagg.statements.exposure_text import TITLE, told
+    from microagg.statements.statement import printable
+    from microagg.tables.formats.declared_missing import declared_missing_phrase
+    from microagg.tables.formats.labels import has_labels
     from microagg.tables.phrases import columns_phrase, names_phrase
     from microagg.tables.read import format_of
     from microagg.tables.write import WRITABLE

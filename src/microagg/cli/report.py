@@ -46,11 +46,11 @@ def report(
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
     from microagg.errors import InputError
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.places import refuse_place
+    from microagg.releases.folder.report import report_on_tables
+    from microagg.releases.folder.saved import SavedRelease
     from microagg.releases.input import read_input, read_released
-    from microagg.releases.places import refuse_place
-    from microagg.releases.recipe import Recipe
-    from microagg.releases.reports import report_on_tables
-    from microagg.releases.saved import SavedRelease
 
     if output is not None and str(output) == "-":
         refuse_place(output, what="report")

@@ -38,12 +38,12 @@ def sweep(
     flags: InputFlags,
 ) -> None:
     """Make and measure a release for every method, k, epsilon, lambda and alpha; show which no other beats."""
-    from microagg.evaluation.frontier_text import frontier_text
+    from microagg.frontier.plot import can_plot
+    from microagg.frontier.store import SweepFolder
+    from microagg.frontier.sweep import sweep as run
+    from microagg.frontier.text import frontier_text
+    from microagg.recipe.recipe import Recipe
     from microagg.releases.input import read_input
-    from microagg.releases.recipe import Recipe
-    from microagg.releases.sweep import sweep as run
-    from microagg.releases.sweep_store import SweepFolder
-    from microagg.report.frontier_plot import can_plot
 
     folder = SweepFolder(output)
     overrides: dict[str, Any] = {
@@ -103,7 +103,7 @@ def _words(text: str | None) -> tuple[str, ...] | None:
 
 
 def _numbers(text: str | None) -> tuple[float | str, ...] | None:
-    from microagg.releases.tradeoff import grid
+    from microagg.frontier.tradeoff import grid
 
     if text is None:
         return None

@@ -34,12 +34,12 @@ def tradeoff(
     import json
 
     from microagg.errors import InputError
+    from microagg.frontier.tradeoff import FILES, grid
+    from microagg.frontier.tradeoff import tradeoff as vary
+    from microagg.frontier.tradeoff_plot import can_plot, plot_tradeoff
+    from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
     from microagg.releases.input import read_input
-    from microagg.releases.recipe import Recipe
-    from microagg.releases.storage import refuse_existing, whole_or_nothing
-    from microagg.releases.tradeoff import FILES, grid
-    from microagg.releases.tradeoff import tradeoff as vary
-    from microagg.report.tradeoff_plot import can_plot, plot_tradeoff
 
     if output is not None:
         refuse_existing(output, overwrite, FILES)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from microagg.errors import ParameterError
-from microagg.evaluation.measure import Evaluation, Measure
+from microagg.evaluation.result import Evaluation, Measure
 from microagg.evaluation.text import columns_of_text, number
 
 __all__ = ["Comparison", "compare"]

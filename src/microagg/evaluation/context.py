@@ -17,7 +17,7 @@ from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
 from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.measure import Measured, measure
+from microagg.schema.encode import Measured, measure
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
 

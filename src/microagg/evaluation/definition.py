@@ -13,8 +13,8 @@ import numpy as np
 
 from microagg.errors import ParameterError, did_you_mean
 from microagg.evaluation.alignment import RowKind
-from microagg.evaluation.measure import About, Better, Measure
 from microagg.evaluation.records import Values
+from microagg.evaluation.result import About, Better, Measure
 
 if TYPE_CHECKING:
     from microagg.evaluation.context import Context
@@ -47,7 +47,7 @@ class Worth:
         None, or not finite, where the tables leave it undefined; `note` says why.
     note : str
     spread, baseline, details
-        As in :class:`~microagg.evaluation.measure.Measure`.
+        As in :class:`~microagg.evaluation.result.Measure`.
     records : Values, optional
         A value per record, for internal use. Compute it only if ``context.per_record``.
     """

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.measure import Measured, measure
+from microagg.schema.encode import Measured, measure
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Column, Frame
 

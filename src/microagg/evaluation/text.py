@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from microagg.evaluation.measure import Evaluation, Measure
+    from microagg.evaluation.result import Evaluation, Measure
 
 __all__ = ["columns_of_text", "evaluation_text", "number"]
 

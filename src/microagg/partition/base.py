@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from microagg._halt import attended
+from microagg._labels import cells_in_order
 from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
@@ -114,28 +115,6 @@ def validated(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
         )
     matrix: npt.NDArray[np.float64] = X
     return matrix
-
-
-def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Renumber cells by their first record, so that equal partitions have equal labels.
-
-    Examples
-    --------
-    >>> cells_in_order(np.array([7, 7, 2, 7, 2]))
-    array([0, 0, 1, 0, 1])
-    """
-    if labels.min() < 0 or labels.max() >= 4 * len(labels):  # too sparse to be looked up
-        labels = np.unique(labels, return_inverse=True)[1]
-    n_labels = int(labels.max()) + 1
-    first = np.full(n_labels, -1, dtype=np.int64)
-    first[labels[::-1]] = np.arange(len(labels))[::-1]  # of several assignments the last one stays
-    starts_a_cell = np.zeros(len(labels), dtype=bool)
-    starts_a_cell[first[first >= 0]] = True
-    rank = np.empty(n_labels, dtype=np.int64)
-    in_order = labels[starts_a_cell]
-    rank[in_order] = np.arange(len(in_order))
-    renumbered: npt.NDArray[np.int64] = rank[labels]
-    return renumbered
 
 
 def within_cell_sse(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], n_cells: int) -> float:

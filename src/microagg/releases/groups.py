@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from microagg._labels import cells_in_order, label_combinations
 from microagg.errors import TableError
-from microagg.partition.base import cells_in_order
+from microagg.recipe.choices import SmallGroups
 
-__all__ = ["Grouping", "SmallGroups", "combine", "group_records"]
+__all__ = ["Grouping", "group_records"]
 
 IntArray = npt.NDArray[np.int64]
-
-
-class SmallGroups(StrEnum):
-    """What becomes of a group with fewer than k records."""
-
-    REFUSE = "refuse"
-    MERGE_SMALL = "merge_small"
 
 
 @dataclass(frozen=True)
@@ -39,21 +31,6 @@ class Grouping:
     labels: IntArray
     merged_groups: int = 0
     merged_records: int = 0
-
-
-def combine(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> IntArray:
-    """One label per distinct combination of several codes, numbered by first occurrence.
-
-    Examples
-    --------
-    >>> combine([np.array([0, 0, 1]), np.array([1, 1, 1])], 3)
-    array([0, 0, 1])
-    """
-    labels = np.zeros(n_records, dtype=np.int64)
-    for code in codes:
-        _, dense = np.unique(code, return_inverse=True)
-        labels = cells_in_order(labels * (int(dense.max(initial=0)) + 1) + dense)
-    return labels
 
 
 def group_records(
@@ -74,7 +51,7 @@ def group_records(
         Larger groups, each of at least k records, that pooling must not cross.
     """
     within = np.zeros(len(groups), dtype=np.int64) if within is None else within
-    labels = combine([within, groups], len(groups))
+    labels = label_combinations([within, groups], len(groups))
     sizes = np.bincount(labels)
     small_groups = np.flatnonzero(sizes < k)
     if not len(small_groups):

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from microagg._scaling import near_one
 from microagg.errors import TableError
+from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
-from microagg.privacy.diversity import Diversity, coarse_codes, label_diversity
-from microagg.releases.recipe import Recipe
-from microagg.releases.tuning import ALPHAS, choose_alpha, smallest_table
+from microagg.recipe.recipe import Recipe
+from microagg.releases.alpha import ALPHAS, choose_alpha, smallest_table
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 from microagg.space.dependence import dependence_space, dependence_weight, total_distortion
 from microagg.space.discriminant import Discriminant
 from microagg.space.mixed import mixed_space

@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import TableError
-from microagg.releases.catalogue import method_named
-from microagg.releases.output_choice import Formulas
-from microagg.releases.places import MANIFEST
-from microagg.releases.private import own_columns_of
-from microagg.releases.public_values import holds_times, values_as_numbers
+from microagg.methods.catalogue import method_named
+from microagg.private.base import own_columns_of
+from microagg.private.public_values import holds_times, values_as_numbers
+from microagg.recipe.output import Formulas
+from microagg.releases.folder.places import MANIFEST
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
-from microagg.tables._columns import with_columns
-from microagg.tables.dialect import Dialect
-from microagg.tables.formulas import unescaped
+from microagg.tables.columns import with_columns
 from microagg.tables.frames import Frame
 from microagg.tables.phrases import columns_phrase
 from microagg.tables.plain import as_plain
 from microagg.tables.read import DELIMITERS, format_of, read_table
+from microagg.tables.text.dialect import Dialect
+from microagg.tables.text.formulas import unescaped
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.releases.recipe import Recipe
+    from microagg.recipe.recipe import Recipe
 
 __all__ = ["TEXT_FORMATS", "numbers_of_text", "read_input", "read_own", "read_released"]
 

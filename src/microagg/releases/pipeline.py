@@ -12,32 +12,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._labels import cells_in_order
 from microagg._progress import report
 from microagg._random import uniforms_from
 from microagg._scaling import exponent_near_one, near_one, times_power_of_two
 from microagg.aggregate.centroid import Cells
 from microagg.errors import GuaranteeError, InputError, ParameterError, TableError
-from microagg.partition.base import cells_in_order, within_cell_sse
+from microagg.methods.catalogue import method_named
+from microagg.methods.output import Block, Protected
+from microagg.methods.searches import Searches, require_uninterrupted
+from microagg.partition.base import within_cell_sse
 from microagg.privacy.mechanism import noise_from
-from microagg.releases.catalogue import method_named
-from microagg.releases.exposure import exposure_of
+from microagg.privacy.verify import recount, require_k, require_public, values_out_of_type
+from microagg.private.base import protect, told_budget
+from microagg.private.public_types import with_public_columns
+from microagg.recipe.choices import AggregateForm
+from microagg.recipe.output import RowOrder
+from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import guided, told, told_of_pairing
-from microagg.releases.manifest import InputDigest, Manifest
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
-from microagg.releases.private import protect, told_budget
-from microagg.releases.promises import SEEDED_NOISE, aggregated, guarantees_of, stages_run
-from microagg.releases.protected import Block, Protected
-from microagg.releases.public_types import with_public_columns
-from microagg.releases.recipe import AggregateForm, Recipe, RowOrder
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
-from microagg.releases.searching import Searches, require_uninterrupted
-from microagg.releases.statement import Statement
-from microagg.releases.verify import recount, require_k, require_public, values_out_of_type
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
-from microagg.tables._index import index_with_data
+from microagg.statements.exposure import exposure_of
+from microagg.statements.manifest import InputDigest, Manifest
+from microagg.statements.promises import SEEDED_NOISE, aggregated, guarantees_of, stages_run
+from microagg.statements.statement import Statement
 from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.index import index_with_data
 from microagg.tables.joined import refuse_joined_rows
 from microagg.tables.missing_codes import frame_without_codes
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from microagg._labels import label_combinations
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
-from microagg.releases.catalogue import method_named
-from microagg.releases.exposure_text import LEAST_TOLD, coarse_count
-from microagg.releases.groups import Grouping, combine, group_records
-from microagg.releases.recipe import AggregateForm, MissingPolicy, Recipe
+from microagg.methods.catalogue import method_named
+from microagg.recipe.choices import AggregateForm, MissingPolicy
+from microagg.recipe.recipe import Recipe
+from microagg.releases.groups import Grouping, group_records
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.measure import Measured, measure
+from microagg.schema.encode import Measured, measure
+from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
@@ -202,7 +204,7 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
     groups = Grouping(np.zeros(n_records, dtype=np.int64))
     if recipe.strata.by:
         by = strata_phrase(recipe)
-        strata = combine([prepared.measured[name].values for name in recipe.strata.by], n_records)
+        strata = label_combinations([prepared.measured[name].values for name in recipe.strata.by], n_records)
         groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
         exception = (
             f", but for strata with fewer than k records ({_at_least(groups.merged_records, recipe.k)}), which were "
@@ -213,7 +215,7 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
     if not patterns:
         return groups, tuple(remarks)
     within = group_records(
-        combine(patterns, n_records),
+        label_combinations(patterns, n_records),
         recipe.k,
         recipe.missing.small,
         "patterns of missing values",

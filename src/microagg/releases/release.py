@@ -13,26 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
-from microagg.releases.catalogue import method_named
-from microagg.releases.exposure import Exposure
+from microagg.methods.catalogue import method_named
+from microagg.methods.output import Block
+from microagg.privacy.verify import Recount, recount, require_k, require_public, values_out_of_type
+from microagg.private.ledger import require_spent
+from microagg.recipe.output import Formulas, follow_formula_policy
+from microagg.recipe.recipe import Recipe
+from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
+from microagg.releases.folder.receipt import Receipt
+from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
+from microagg.releases.folder.signing import SIGNATURE, signed
 from microagg.releases.input import numbers_of_text, read_own
-from microagg.releases.ledger import require_spent
-from microagg.releases.manifest import InputDigest, Manifest, sha256_of_file
-from microagg.releases.output_choice import Formulas, follow_formula_policy
-from microagg.releases.protected import Block
-from microagg.releases.receipt import Receipt
-from microagg.releases.recipe import Recipe
-from microagg.releases.reports import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
-from microagg.releases.signing import SIGNATURE, signed
-from microagg.releases.statement import Statement
-from microagg.releases.storage import refuse_existing, whole_or_nothing
-from microagg.releases.verify import Recount, recount, require_k, require_public, values_out_of_type
-from microagg.tables.dialect import STANDARD, Dialect
-from microagg.tables.formulas import unescaped
+from microagg.statements.exposure import Exposure
+from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.statements.statement import Statement
+from microagg.tables.formats.labels import with_needed_labels
 from microagg.tables.frames import Frame
-from microagg.tables.labels import with_needed_labels
 from microagg.tables.plain import like
 from microagg.tables.read import DELIMITERS, format_of, read_table
+from microagg.tables.text.dialect import STANDARD, Dialect
+from microagg.tables.text.formulas import unescaped
 from microagg.tables.write import WRITABLE, write_table
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Release:
     ) -> Report:
         """The report; on a table that was written it is about that table as it is read, as a check will be."""
         from microagg.report.document import Report
-        from microagg.report.material import Material
+        from microagg.report.source import Material
 
         released, original = self._measured(written)
         return Report.of(

@@ -18,7 +18,8 @@ from microagg.aggregate.centroid import (
     cell_taxonomic_centres,
     round_to_resolution,
 )
-from microagg.aggregate.moments import Content, Moments, cell_moments, cell_third_moments
+from microagg.aggregate.content import Content
+from microagg.aggregate.moments import Moments, cell_moments, cell_third_moments
 from microagg.aggregate.pairing import odds_of_a_model, pair_draws
 from microagg.aggregate.repair import feasible_skewness
 from microagg.aggregate.sampling import (
@@ -30,9 +31,9 @@ from microagg.aggregate.sampling import (
     skew_normals_alone,
 )
 from microagg.aggregate.spikes import Spike, draw_around, find_spike
-from microagg.releases.recipe import Recipe
+from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 
 if TYPE_CHECKING:
     import pyarrow as pa

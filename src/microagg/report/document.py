@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
 from microagg.report.figures import bar_chart, histogram, shade
-from microagg.report.material import Material
 from microagg.report.sections.attributes import attributes
 from microagg.report.sections.budget import budget
 from microagg.report.sections.cells import cells
 from microagg.report.sections.correlations import correlations
-from microagg.report.sections.done import done
 from microagg.report.sections.exposure import exposure
+from microagg.report.sections.guarantees import promises, verdict
 from microagg.report.sections.measures import measures
-from microagg.report.sections.promises import promises, verdict
+from microagg.report.sections.procedure import done
+from microagg.report.source import Material
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,8 +7,8 @@ from typing import Any
 
 from microagg.schema.notices import Notice, toml_list
 from microagg.schema.schema import toml_key
-from microagg.tables.dialect import STANDARD, Dialect
-from microagg.tables.sniff import Decision
+from microagg.tables.text.dialect import STANDARD, Dialect
+from microagg.tables.text.sniff import Decision
 
 __all__ = ["input_lines"]
 

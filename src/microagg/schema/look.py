@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
 from microagg.schema.written_forms import Numbers, numbers_in
-from microagg.tables._columns import is_text
-from microagg.tables.dialect import Dialect
+from microagg.tables.columns import is_text
 from microagg.tables.frames import Column, Frame, columns_phrase
 from microagg.tables.read import DELIMITERS, format_of, read_table
-from microagg.tables.sniff import Decision, sniffed_dialect
-from microagg.tables.written import as_numbers
+from microagg.tables.text.dialect import Dialect
+from microagg.tables.text.sniff import Decision, sniffed_dialect
+from microagg.tables.text.written import as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ import numpy as np
 
 from microagg.schema.schema import toml_key
 from microagg.schema.written_forms import Numbers, date_formats_of, dates_in, is_missing_word, numbers_in
-from microagg.tables.dialect import Dialect
-from microagg.tables.written import as_numbers, number_pattern
+from microagg.tables.text.dialect import Dialect
+from microagg.tables.text.written import as_numbers, number_pattern
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Space", "mixed_space"]

@@ -22,13 +22,13 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.partition.mdav import MDAV
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import SeededNoise
-from microagg.releases.cross_moment_methods import PAPER_METHODS, PaperMethod
-from microagg.releases.masked_moments import drawn_records, kept_moments, masked_moments, repaired
-from microagg.tables import datasets
+from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments, repaired
 from microagg.tables.frames import Frame
+from microagg.tables.reference import datasets
 
 __all__ = ["DATA", "Curve", "Data", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
 

@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._labels import cells_in_order
 from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
-from microagg.partition.base import cells_in_order
 from microagg.partition.mdav import MDAV
+from microagg.recipe.recipe import Recipe
+from microagg.releases.alpha import smallest_table
 from microagg.releases.guidance import Guidance, cells_diversity, guided
 from microagg.releases.prepare import prepare
-from microagg.releases.recipe import Recipe
 from microagg.releases.representatives import published_columns, sampled_columns
-from microagg.releases.tuning import smallest_table
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import cross_fitted
 from microagg.studies.guided_summary import TEST_SHARE, as_markdown, outcomes_of

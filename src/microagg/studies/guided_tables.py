@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.tables import datasets
+from microagg.tables.reference import datasets
 
 __all__ = ["LABEL", "NOMINAL", "NUMERIC", "SETTINGS", "Setting"]
 

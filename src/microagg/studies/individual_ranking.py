@@ -22,11 +22,11 @@ import numpy.typing as npt
 from microagg.partition.insensitive import InsensitiveMDAV
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Grid, SeededNoise, add_laplace
+from microagg.private.public_column import FROM_DATA_FACTOR
+from microagg.recipe.recipe import Recipe
 from microagg.releases.pipeline import release
-from microagg.releases.public_scale import FROM_DATA_FACTOR
-from microagg.releases.recipe import Recipe
 from microagg.schema.taxonomy import Taxonomy
-from microagg.tables import datasets
+from microagg.tables.reference import datasets
 
 __all__ = [
     "FIRST_EIGHT",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from microagg.tables.dialect import STANDARD, Dialect
 from microagg.tables.read import DELIMITERS, format_of, read_table
+from microagg.tables.text.dialect import STANDARD, Dialect
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from microagg.tables._columns import is_text, with_columns
-from microagg.tables.dialect import STANDARD
-from microagg.tables.written import as_numbers
+from microagg.tables.columns import is_text, with_columns
+from microagg.tables.text.dialect import STANDARD
+from microagg.tables.text.written import as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import TableError, did_you_mean
-from microagg.tables._excel import read_excel
-from microagg.tables._formats import DELIMITERS, FORMATS, check_names, refusing
-from microagg.tables._text import read_text
-from microagg.tables.dialect import DEFAULT_MISSING, STANDARD, Dialect
+from microagg.tables.formats.excel import read_excel
+from microagg.tables.formats.labels import read_labelled
+from microagg.tables.formats.names import DELIMITERS, FORMATS, check_names, refusing
 from microagg.tables.joined import refuse_joined_rows
-from microagg.tables.labels import read_labelled
 from microagg.tables.missing_codes import table_without_codes
-from microagg.tables.written import retyped
+from microagg.tables.text.dialect import DEFAULT_MISSING, STANDARD, Dialect
+from microagg.tables.text.read import read_text
+from microagg.tables.text.written import retyped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +93,7 @@ def read_table(
     Returns
     -------
     pyarrow.Table
-        SPSS, Stata and SAS labels are in the metadata of its fields, see `microagg.tables.labels`.
+        SPSS, Stata and SAS labels are in the metadata of its fields, see `microagg.tables.formats.labels`.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def read_table(
     cells and errors such as ``#DIV/0!`` are missing; empty rows at the end are not records.
 
     *SPSS, Stata, SAS*: an empty text and a value that the file declares as missing (a missing range, ``.a``
-    to ``.z``) are missing; `microagg.tables.declared_missing` counts the latter.
+    to ``.z``) are missing; `microagg.tables.formats.declared_missing` counts the latter.
     SPSS and SAS have no integers: a column becomes int64 if its format shows no
     decimals (``F8.0``) and all its values are whole. Columns with a date format become dates, timestamps or
     times. A transport file (``.xpt``) does not say how many records it has: one that was cut between two

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from microagg.errors import TableError
-from microagg.tables._columns import is_text, listed, with_columns, without_dictionaries
-from microagg.tables._stat_files import write_statistics
-from microagg.tables.labels import (
+from microagg.tables.columns import is_text, listed, with_columns, without_dictionaries
+from microagg.tables.formats.labels import (
     only_own_metadata,
 )
+from microagg.tables.formats.stat_files import write_statistics
 from microagg.tables.read import DELIMITERS, FORMATS, format_of
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
-from microagg.evaluation.known import sets_of_size
+from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.records import Values
 from microagg.evaluation.risk.linkage import known_sets
-from microagg.privacy.diversity import single_values
 from microagg.schema.attribute import Role
 
 __all__ = ["ANONYMITY", "real_anonymity"]

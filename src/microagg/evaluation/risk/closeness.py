@@ -16,7 +16,7 @@ from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.records import Values
 from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
 from microagg.schema.attribute import Kind
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 
 __all__ = ["CLOSENESS", "CellShares", "cell_shares", "earth_movers_nominal", "earth_movers_ordered"]
 

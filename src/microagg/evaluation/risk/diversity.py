@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.evaluation.records import Values
-from microagg.privacy.diversity import (
+from microagg.evaluation.diversity import (
     STEP,
     Diversity,
     agreeing_records,
@@ -19,8 +18,9 @@ from microagg.privacy.diversity import (
     label_diversity,
     recursive_per_cell,
 )
+from microagg.evaluation.records import Values
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 from microagg.space.standardize import standardize
 
 __all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse", "shuffled_cells"]

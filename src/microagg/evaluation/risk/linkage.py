@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._progress import report
+from microagg.evaluation.attacker import all_or_sampled
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.evaluation.known import all_or_sampled
+from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.point_tree import PointTree
 from microagg.evaluation.points import attribute_points, join_points
 from microagg.evaluation.records import Values
 

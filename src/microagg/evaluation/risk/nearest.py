@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import joined, pair
-from microagg.evaluation.point_tree import PointTree
 from microagg.evaluation.points import points_of
 from microagg.evaluation.records import Values
 from microagg.tables.frames import Frame

@@ -11,7 +11,7 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
-from microagg.schema.measure import Measured
+from microagg.schema.encode import Measured
 from microagg.space.dependence import total_distortion
 from microagg.space.mixed import mixed_space
 

@@ -8,7 +8,7 @@ from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.learning import Learning, check_target, learn
-from microagg.evaluation.measure import Measure
+from microagg.evaluation.result import Measure
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 

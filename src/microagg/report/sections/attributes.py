@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from microagg.errors import TableError
-from microagg.releases.catalogue import method_named
-from microagg.releases.recipe import AggregateForm
+from microagg.methods.catalogue import method_named
+from microagg.recipe.choices import AggregateForm
 from microagg.report.distributions import (
     categories_before_and_after,
     numbers_before_and_after,
     public_categories,
     public_numbers,
 )
-from microagg.report.material import Material
+from microagg.report.source import Material
 from microagg.schema.attribute import Kind, Role
 
 __all__ = ["PICTURED", "attributes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from microagg.report.material import Material
+from microagg.report.source import Material
 
 __all__ = ["budget"]
 

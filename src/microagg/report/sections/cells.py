@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.evaluation.pairs import combinations, pair
-from microagg.releases.recipe import AggregateForm
+from microagg.recipe.choices import AggregateForm
 from microagg.report.disclosure import coarse
-from microagg.report.material import Material, whole_groups
+from microagg.report.source import Material, whole_groups
 
 __all__ = ["cells"]
 

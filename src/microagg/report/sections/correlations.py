@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.evaluation.alignment import RowKind
-from microagg.report.material import Material
+from microagg.report.source import Material
 from microagg.schema.attribute import Kind
-from microagg.schema.measure import measure
+from microagg.schema.encode import measure
 from microagg.tables.frames import Frame
 
 __all__ = ["SHOWN", "correlations"]

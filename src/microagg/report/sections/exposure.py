@@ -6,10 +6,10 @@ from typing import Any
 
 from microagg.errors import TableError
 from microagg.privacy.guarantee import K_ANONYMITY
-from microagg.releases.exposure import exposure_of
-from microagg.releases.exposure_text import told
-from microagg.releases.recipe import AggregateForm
-from microagg.report.material import Material
+from microagg.recipe.choices import AggregateForm
+from microagg.report.source import Material
+from microagg.statements.exposure import exposure_of
+from microagg.statements.exposure_text import told
 
 __all__ = ["exposure"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.evaluation.evaluate import DEFINITIONS, judge
-from microagg.evaluation.measure import Evaluation, Measure
+from microagg.evaluation.result import Evaluation, Measure
 from microagg.report.disclosure import coarse
-from microagg.report.material import Material, Sample
+from microagg.report.source import Material, Sample
 
 __all__ = ["ON_ALL", "QUICK", "SAMPLED", "measures", "of_release_alone"]
 

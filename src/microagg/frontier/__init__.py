@@ -1,0 +1,1 @@
+"""Many releases of one table: made, measured and set against each other."""

@@ -1,0 +1,217 @@
+"""The points of a sweep: recipes that differ in method, k, epsilon, lambda or alpha, and those that make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from microagg.errors import RecipeError
+from microagg.methods.catalogue import K_ANONYMOUS, METHODS, Method, method_named
+from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice, SpaceChoice
+from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
+from microagg.recipe.recipe import Recipe
+from microagg.recipe.sweep import SweepChoice
+
+__all__ = ["SETTINGS", "Grid", "GridPoint", "grid_of"]
+
+SETTINGS = ("method", "k", "epsilon", "lambda", "alpha")
+"""What points differ in."""
+
+_KS = (2, 3, 5, 10, 25, 50)
+_EPSILONS = (0.1, 1.0, 10.0)
+_LAMBDAS = (0.0, 0.2, 0.5)
+_ALPHAS = (1.0, 2.0, 4.0)
+_UNGUIDED = {"space.dependence": None, "space.discriminant": None, "space.prediction": None}
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One recipe of a sweep.
+
+    Attributes
+    ----------
+    name : str
+        Its settings in one word, fit for a file name.
+    settings : mapping
+        ``method``, ``k``, ``epsilon``, ``lambda``, ``alpha``; None where one means nothing to the method.
+    recipe : Recipe
+        As one would release with it: rows shuffled if the recipe says so, and no ``[sweep]``.
+    repeats : int
+        1 unless the result depends on chance.
+    """
+
+    name: str
+    settings: Settings
+    recipe: Recipe
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points of a sweep, and why others were not made.
+
+    Attributes
+    ----------
+    points : tuple of GridPoint
+    left_out : tuple of str
+        Sentences.
+    """
+
+    points: tuple[GridPoint, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def guided(self) -> bool:
+        """Whether the cells of any point look at attributes that are published as they are."""
+        return any(point.recipe.guides for point in self.points)
+
+
+def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
+    """Combine the values of ``[sweep]``, or those derived from the recipe, into points that can be released.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    n_records : int, optional
+        Of the table: a larger k is left out, and derived values of k are at most half of it.
+
+    Examples
+    --------
+    >>> from microagg import Recipe
+    >>> recipe = Recipe(k=4, sweep={"methods": ["mdav", "dp_laplace"], "k": [2, 4]}, attributes={
+    ...     "age": {"role": "quasi_identifier", "kind": "numeric"}})
+    >>> grid = grid_of(recipe)
+    >>> [point.name for point in grid.points]
+    ['mdav-k2', 'mdav-k4']
+    >>> grid.left_out[0][:53]
+    'dp_laplace: attributes.age: dp_laplace needs its publ'
+    """
+    choice = recipe.sweep or SweepChoice()
+    points: list[GridPoint] = []
+    left_out: dict[str, None] = {}
+    for name in choice.methods or _derived_methods(recipe):
+        method = method_named(name)
+        fitting, remarks = _fitting(recipe, method)
+        left_out |= dict.fromkeys(remarks)
+        for settings, changes in _variants(recipe, choice, method, n_records):
+            if n_records is not None and method.labels != "values" and changes["k"] > n_records:
+                left_out[f"k = {changes['k']}: the table has {n_records} records"] = None
+                continue
+            try:
+                changed = recipe.changed({**fitting, **changes})
+            except RecipeError as error:
+                left_out[f"{name}: {error}"] = None
+                continue
+            repeats = choice.repeats if _depends_on_chance(changed, method) else 1
+            points.append(GridPoint(_name_of(settings), settings, changed, repeats))
+    if not points:
+        raise RecipeError("no point of the sweep can be released:\n" + "\n".join(left_out))
+    return Grid(tuple(points), tuple(left_out))
+
+
+def _derived_methods(recipe: Recipe) -> tuple[str, ...]:
+    """The recipe's own method, and all that promise k-anonymity of whole records without further declarations."""
+    alike = [
+        name
+        for name, method in METHODS.items()
+        if method.guarantee == K_ANONYMOUS and not method.data_free_space and forms_cells_of_records(method)
+    ]
+    return tuple(dict.fromkeys([recipe.method, *alike]))
+
+
+def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]:
+    """The keys of the recipe that must change for a method to carry it out, and what is to be said of that."""
+    changes: dict[str, Any] = {"method": method.name, "sweep": None}
+    remarks = []
+    if method.name != recipe.method:
+        changes["partition"] = {}
+    changes["privacy"] = _privacy_for(recipe, method)
+    if method.is_private and not method.private.uses_space:
+        plain = {"space": SpaceChoice(), "blocks": BlocksChoice(), "aggregate": AggregateChoice()}
+        dropped = [f"[{key}]" for key, fresh in plain.items() if getattr(recipe, key) != fresh]
+        if dropped:
+            remarks.append(f"{method.name}: made without {', '.join(dropped)}, which it does not take")
+        changes |= plain
+    elif recipe.guides and not can_be_guided(method):
+        remarks.append(f"{method.name}: made without a guide, as it does not form cells of records in a space")
+        changes |= _UNGUIDED
+    return changes, remarks
+
+
+def _privacy_for(recipe: Recipe, method: Method) -> dict[str, Any] | None:
+    """What of ``[privacy]`` a method understands; its epsilon is set point by point."""
+    if not method.is_private:
+        return None
+    if recipe.privacy is None:
+        return {}
+    private = method.private
+    known = {*type(recipe.privacy).model_fields, *private.options}
+    kept = {key: value for key, value in recipe.privacy.model_dump(exclude_none=True).items() if key in known}
+    if kept.get("form") not in private.forms:
+        kept.pop("form", None)
+    return kept
+
+
+def _variants(
+    recipe: Recipe, choice: SweepChoice, method: Method, n_records: int | None
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Settings that mean something to the method, each with the keys of the recipe that they change."""
+    for k in _ks(recipe, choice, n_records) if method.has_cells else (None,):
+        for epsilon in _epsilons(recipe, choice) if method.is_private else (None,):
+            chosen = (
+                {} if epsilon is None else {"privacy": {**(_privacy_for(recipe, method) or {}), "epsilon": epsilon}}
+            )
+            for guide, changes in _guides(recipe, choice, method):
+                settings = {"method": method.name, "k": k, "epsilon": epsilon, "lambda": None, "alpha": None}
+                yield settings | guide, {"k": k or 1, **chosen, **changes}
+
+
+def _ks(recipe: Recipe, choice: SweepChoice, n_records: int | None) -> tuple[int, ...]:
+    if choice.k is not None:
+        return choice.k
+    derived = {k for k in _KS if n_records is None or 2 * k <= n_records}
+    return tuple(sorted(derived | ({recipe.k} if recipe.k > 1 else set())))
+
+
+def _epsilons(recipe: Recipe, choice: SweepChoice) -> tuple[float, ...]:
+    own = () if recipe.privacy is None else (recipe.privacy.epsilon,)
+    return choice.epsilon or tuple(sorted({*_EPSILONS, *own}))
+
+
+def _guides(recipe: Recipe, choice: SweepChoice, method: Method) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The space is guided in one way at a time: by dependence, by a discriminant, or as the recipe says."""
+    dependence, discriminant = recipe.space.dependence, recipe.space.discriminant
+    lambdas = choice.lambda_ or (() if dependence is None else tuple(sorted({*_LAMBDAS, dependence.lambda_})))
+    alphas = choice.alpha or (() if discriminant is None else tuple(dict.fromkeys([*_ALPHAS, discriminant.alpha])))
+    if not can_be_guided(method) or not (lambdas or alphas):
+        yield {}, {}
+        return
+    attributes = {} if dependence is None or dependence.attributes is None else {"attributes": dependence.attributes}
+    for share in lambdas:
+        yield {"lambda": share}, {**_UNGUIDED, "space.dependence": {"lambda": share, **attributes}}
+    for alpha in alphas:
+        assert discriminant is not None  # a recipe with sweep.alpha names its target
+        yield {"alpha": alpha}, {**_UNGUIDED, "space.discriminant": {"target": discriminant.target, "alpha": alpha}}
+
+
+def _depends_on_chance(recipe: Recipe, method: Method) -> bool:
+    return method.is_private or method.searches_by_chance or recipe.aggregate.form is AggregateForm.SAMPLED
+
+
+def _name_of(settings: Settings) -> str:
+    """The settings in one word.
+
+    Examples
+    --------
+    >>> _name_of({"method": "mdav", "k": 5, "epsilon": None, "lambda": 0.2, "alpha": None})
+    'mdav-k5-lambda0.2'
+    """
+    parts = [str(settings["method"])]
+    for key in SETTINGS[1:]:
+        value = settings[key]
+        if value is not None:
+            parts.append(f"{key}{value:.12g}" if isinstance(value, float) else f"{key}{value}")
+    return "-".join(parts)

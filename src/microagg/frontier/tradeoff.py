@@ -1,0 +1,116 @@
+"""One recipe, many values of one key: what each release keeps and what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from microagg._progress import report
+from microagg.errors import ParameterError
+from microagg.evaluation.evaluate import evaluate
+from microagg.recipe.recipe import Recipe
+from microagg.releases.pipeline import release
+from microagg.tables.frames import Frame
+
+__all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
+
+MEASURES = ("D_X", "D_Y", "D", "l_avg", "distinct_l_min", "label_purity", "distance_linkage")
+FILES = ("tradeoff.csv", "tradeoff.json", "tradeoff.svg")
+_KEYS = {"lambda": "space.dependence.lambda", "alpha": "space.discriminant.alpha"}
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """Measures of releases that differ in one key.
+
+    Attributes
+    ----------
+    parameter : str
+        The key that was varied: ``"lambda"`` or ``"alpha"``.
+    rows : tuple of dict
+        For each value: the value, ``information_loss`` and the measures (None where one cannot be had).
+    """
+
+    parameter: str
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.parameter, "information_loss", *MEASURES)
+
+    def as_csv(self) -> str:
+        """The table as CSV text; empty where a measure cannot be had."""
+        lines = [",".join(self.columns)]
+        for row in self.rows:
+            lines.append(",".join("" if row[column] is None else repr(row[column]) for column in self.columns))
+        return "\n".join(lines) + "\n"
+
+    def as_json(self) -> str:
+        return json.dumps({"parameter": self.parameter, "rows": list(self.rows)}, indent=2, allow_nan=False) + "\n"
+
+    def write(self, folder: Path) -> list[str]:
+        """Write the table as CSV and JSON into an existing folder; return the names of the files."""
+        (folder / "tradeoff.csv").write_text(self.as_csv(), encoding="utf-8")
+        (folder / "tradeoff.json").write_text(self.as_json(), encoding="utf-8")
+        return ["tradeoff.csv", "tradeoff.json"]
+
+
+def grid(text: str) -> tuple[float, ...]:
+    """Read ``start:stop:step`` (both ends included) or values between commas.
+
+    Examples
+    --------
+    >>> grid("0:1:0.25")
+    (0.0, 0.25, 0.5, 0.75, 1.0)
+    >>> grid("1,2,4")
+    (1.0, 2.0, 4.0)
+    """
+    what = "must be start:stop:step, as in 0:1:0.1, or values between commas, as in 0,0.2,0.5"
+    try:
+        parts = [float(part) for part in text.split(":" if ":" in text else ",")]
+    except ValueError:
+        raise ParameterError(f"{what}. Got {text!r} instead.") from None
+    if ":" not in text:
+        return tuple(parts)
+    if len(parts) != 3 or not parts[2] > 0 or not parts[1] >= parts[0] or not parts[1] - parts[0] < _MOST * parts[2]:
+        raise ParameterError(f"{what}. Got {text!r} instead.")
+    start, stop, step = parts
+    count = int((stop - start) / step + 1e-9) + 1
+    # Twelve digits: 3 * 0.1 shall be 0.3.
+    return tuple(float(f"{start + i * step:.12g}") for i in range(count))
+
+
+def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]) -> Tradeoff:
+    """Make a release for each value of a key and measure it.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+    recipe : Recipe
+        All but the key. Rows are kept in order for the measures; nothing of the releases is written.
+    parameter : {"lambda", "alpha"}
+        Of ``[space.dependence]`` or ``[space.discriminant]``; the recipe must name the latter's target.
+    values : sequence of float
+    """
+    if parameter not in _KEYS:
+        raise ParameterError(f"parameter must be one of {', '.join(_KEYS)}. Got {parameter!r} instead.")
+    frame = Frame.wrap(table)
+    rows = []
+    for i, value in enumerate(values):
+        changed = recipe.changed({_KEYS[parameter]: value, "output.order": "kept"})
+        made = release(table, changed)
+        dependence = changed.space.dependence
+        found = evaluate(
+            frame.table,
+            made,
+            measures=MEASURES,
+            lambda_=0.5 if dependence is None else dependence.lambda_,
+        )
+        row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}
+        rows.append(row | {name: found[name].value for name in MEASURES})
+        report("measuring releases", (i + 1) / len(values))
+    return Tradeoff(parameter, tuple(rows))

@@ -1,0 +1,1 @@
+"""The methods: what each is composed of, and what each hands on."""

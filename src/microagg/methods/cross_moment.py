@@ -1,0 +1,74 @@
+"""Entries of the catalogue for cross-moment microaggregation, made from those of the cells they are over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
+from microagg.schema.attribute import Kind
+
+if TYPE_CHECKING:
+    from microagg.methods.catalogue import Method
+
+__all__ = ["numbered_methods", "with_moments"]
+
+_PATH = "microagg.private.moments.method:CrossMoment"
+_REFERENCE = "Cross-moment microaggregation, docs/algorithms/cross_moment.md"
+_GIVEN_PARTITION = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
+_INDIVIDUAL = (
+    "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
+    "original records"
+)
+_DOMAIN_SPACE = "public bounds: every attribute scaled to [0, 1]"
+
+
+def with_moments(base: Method) -> Method:
+    """Moments under differential privacy over the cells of another method."""
+    return replace(
+        base,
+        name="dp_moments" if base.name == "mdav" else f"dp_moments_{base.name}",
+        title=f"Cross-moment microaggregation over {base.title}",
+        summary=f"Mean and central moments of the cells of {base.title} with noise, and records drawn from them.",
+        private_path=_PATH,
+        space=_DOMAIN_SPACE,
+        aggregate="mean, covariance and coskewness: [privacy] m, statistics, content",
+        noise="Laplace: [privacy] masking, strategy",
+        guarantee=f"{_GIVEN_PARTITION} (of spectra: epsilon-individual-DP)",
+        reference=_REFERENCE,
+        kinds=(Kind.NUMERIC,),
+        data_free_space=False,
+    )
+
+
+def numbered_methods(mdav: Method) -> dict[str, Method]:
+    """The methods of the paper by number; all of them are over the cells of `mdav`."""
+    return {number: _entry(method, mdav) for number, method in PAPER_METHODS.items()}
+
+
+def _entry(method: PaperMethod, mdav: Method) -> Method:
+    plan = method.plan
+    kept = ("mean", "mean and covariance", "mean, covariance and coskewness")[plan.m]
+    drawn = "" if not plan.m else f", {plan.content}; {'skew-' if plan.m == 2 else ''}normal draws"
+    entry = replace(
+        mdav,
+        name=method.name,
+        title=f"Method {method.number} of the cross-moment paper",
+        summary=method.summary,
+        number=method.number,
+        space=_DOMAIN_SPACE + (", each attribute alone" if method.each_alone else ""),
+        aggregate=f"{kept}{', as spectra' if plan.spectra else drawn}",
+        reference=_REFERENCE,
+        kinds=(Kind.NUMERIC,),
+    )
+    if method.noise:
+        shares = "" if plan.shares is None else f" ({', '.join(f'{share:g}' for share in plan.shares)})"
+        masked = "" if not plan.m else " jointly" if plan.shares is None else f" separately{shares}"
+        promise = _INDIVIDUAL if plan.spectra else _GIVEN_PARTITION
+        return replace(entry, private_path=_PATH, noise=f"Laplace{masked}", guarantee=promise)
+    tables: dict[str, Mapping[str, Any]] = {"space": {"standardize": "bounds"}}
+    if not plan.m:
+        return replace(entry, tables=tables)
+    tables["aggregate"] = {"form": "sampled", "moments": plan.m, "content": str(plan.content)}
+    return replace(entry, tables=tables, guarantee="drawn from cells of at least k; no k-anonymity")

@@ -1,0 +1,1 @@
+"""Differentially private methods: what each may know, how it spends its budget, what it publishes."""

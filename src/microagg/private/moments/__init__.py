@@ -1,0 +1,1 @@
+"""Cross-moment microaggregation under differential privacy."""

@@ -1,0 +1,187 @@
+"""The tables of a recipe file: what each key may be, and what goes together within one table."""
+
+from __future__ import annotations
+
+import numbers
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from microagg._validation import as_float
+from microagg.aggregate.content import Content
+from microagg.errors import shown
+from microagg.schema.attribute import Kind, Representative
+from microagg.space.blocks import BlockForm
+from microagg.space.standardize import Standardize
+
+__all__ = [
+    "AggregateChoice",
+    "AggregateForm",
+    "BlocksChoice",
+    "DependenceChoice",
+    "DiscriminantChoice",
+    "MissingChoice",
+    "MissingPolicy",
+    "PredictionChoice",
+    "SmallGroups",
+    "SpaceChoice",
+    "StrataChoice",
+]
+
+
+class MissingPolicy(StrEnum):
+    """What becomes of records with a missing quasi-identifier."""
+
+    ERROR = "error"
+    OWN_CELL = "own_cell"
+    IMPUTE = "impute"
+    SUPPRESS = "suppress"
+
+
+class SmallGroups(StrEnum):
+    """What becomes of a group with fewer than k records."""
+
+    REFUSE = "refuse"
+    MERGE_SMALL = "merge_small"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DependenceChoice(_Table):
+    """``[space.dependence]``: cells that keep confidential attributes predictable from what is published.
+
+    ``lambda`` weighs them against the quasi-identifiers, from 0 (not used) to 1 (nothing else used).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    lambda_: Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False, alias="lambda")]
+    attributes: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+
+class DiscriminantChoice(_Table):
+    """``[space.discriminant]``: a space stretched by `alpha` along the directions that tell the target apart."""
+
+    target: str
+    alpha: float | str = "auto"
+
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _number_or_auto(cls, value: Any) -> Any:
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
+            raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
+        return value if value == "auto" else float(value)
+
+
+class PredictionChoice(_Table):
+    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest."""
+
+    target: Annotated[tuple[str, ...], Field(min_length=1)]
+    weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] = 1.0
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
+class SpaceChoice(_Table):
+    """``[space]``: the distance, and what guides it."""
+
+    standardize: Standardize = Standardize.ZSCORE
+    dependence: DependenceChoice | None = None
+    discriminant: DiscriminantChoice | None = None
+    prediction: PredictionChoice | None = None
+
+    @model_validator(mode="after")
+    def _one_guide(self) -> Self:
+        chosen = [name for name in ("dependence", "discriminant", "prediction") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"the space is guided in one way: keep one of {', '.join(chosen)}")
+        return self
+
+
+class AggregateForm(StrEnum):
+    """What stands for the records of a cell: one representative, or records drawn from the cell's statistics."""
+
+    REPRESENTATIVE = "representative"
+    SAMPLED = "sampled"
+
+
+class AggregateChoice(_Table):
+    """``[aggregate]``: what a cell publishes, by kind of attribute.
+
+    Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
+    (2, skew-normal); with ``content = "variances"`` each attribute alone. A number that many records share, like 0,
+    stays as frequent in each cell as it is. With `paired_with`, sampled records stand beside values of those attributes
+    that they fit.
+    """
+
+    form: AggregateForm = AggregateForm.REPRESENTATIVE
+    moments: Annotated[int, Field(ge=1, le=2, strict=True)] = 1
+    content: Content = Content.PURE
+    numeric: Representative = Representative.MEAN
+    ordinal: Representative = Representative.MEDIAN
+    nominal: Representative | None = None
+    paired_with: tuple[str, ...] = ()
+
+    @field_validator("paired_with", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.paired_with and self.form is not AggregateForm.SAMPLED:
+            raise ValueError("paired_with is for form = 'sampled'; a representative stands beside all of its cell")
+        for kind in Kind:
+            choice = getattr(self, kind)
+            allowed = Representative.allowed_for(kind)
+            if choice is not None and choice not in allowed:
+                words = ", ".join(repr(str(word)) for word in allowed)
+                raise ValueError(f"{kind} must be one of {words}")
+            if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
+                raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
+        for key in ("moments", "content"):
+            if self.form is not AggregateForm.SAMPLED and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} is for form = 'sampled'")
+        return self
+
+
+class MissingChoice(_Table):
+    """``[missing]``: the policy, and what becomes of patterns of missing values with fewer than k records."""
+
+    policy: MissingPolicy = MissingPolicy.ERROR
+    small: SmallGroups = SmallGroups.REFUSE
+
+
+class StrataChoice(_Table):
+    """``[strata]``: attributes that no cell crosses, and what becomes of strata with fewer than k records."""
+
+    by: tuple[str, ...] = ()
+    small: SmallGroups = SmallGroups.REFUSE
+
+
+class BlocksChoice(_Table):
+    """``[blocks]``: attributes split into blocks, each with cells of its own."""
+
+    form: BlockForm = BlockForm.ONE
+    size: Annotated[int, Field(ge=1, strict=True)] | None = None
+    attributes: tuple[tuple[str, ...], ...] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        needs_size = self.form in (BlockForm.CONTIGUOUS, BlockForm.CORRELATED, BlockForm.SPREAD)
+        if needs_size and self.size is None:
+            raise ValueError(f"form = '{self.form}' needs the number of attributes per block: size = 3")
+        if self.form is BlockForm.GIVEN and self.attributes is None:
+            raise ValueError("form = 'given' needs the blocks: attributes = [['a', 'b'], ['c']]")
+        if self.size is not None and not needs_size:
+            raise ValueError(f"size is not for form = '{self.form}'")
+        if self.attributes is not None and self.form is not BlockForm.GIVEN:
+            raise ValueError("attributes is for form = 'given'")
+        return self

@@ -1,0 +1,289 @@
+"""The recipe: the whole choice of how to make a release, in one file."""
+
+from __future__ import annotations
+
+import numbers
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from microagg.errors import RecipeError, did_you_mean
+from microagg.methods.catalogue import find_method, method_named
+from microagg.recipe.choices import (
+    AggregateChoice,
+    AggregateForm,
+    BlocksChoice,
+    MissingChoice,
+    SpaceChoice,
+    StrataChoice,
+)
+from microagg.recipe.explain import explain, explain_toml
+from microagg.recipe.guide_rules import check_guides, guiding_attributes
+from microagg.recipe.input import InputChoice
+from microagg.recipe.method_rules import check_method
+from microagg.recipe.output import OutputChoice
+from microagg.recipe.privacy import PrivacyChoice
+from microagg.recipe.sweep import SweepChoice
+from microagg.schema.attribute import Attribute, Kind, Representative, Role
+from microagg.schema.schema import Schema
+from microagg.schema.taxonomy import Taxonomy
+
+__all__ = ["Recipe"]
+
+
+_DEEPEST, _LONGEST = 20, 1023
+
+
+def _plain_integer(value: Any) -> Any:
+    """Whole numbers of other libraries, such as NumPy's, are whole numbers."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if is_integer else value
+
+
+class Recipe(BaseModel):
+    """Everything that decides a release, validated.
+
+    Read one with :meth:`load`, or build it from keyword arguments.
+
+    Parameters
+    ----------
+    k : int >= 2
+        Smallest number of records that may share a combination of quasi-identifiers.
+    attributes : dict of name to Attribute (or its fields, or just its role)
+        Every column of the table.
+    method : str, default "mdav"
+        An entry of the catalogue (``microagg methods``).
+    partition : dict, optional
+        Further parameters of the method's partitioner.
+    space, aggregate, missing, strata, blocks, input, output, privacy, sweep : optional
+        The tables of the recipe file of the same names.
+    sampling_weight : str, optional
+        A column of sampling weights: means, medians and modes are then weighted.
+
+    Examples
+    --------
+    >>> recipe = Recipe(k=3, attributes={"name": "identifier", "age": {"role": "quasi_identifier", "kind": "numeric"}})
+    >>> recipe.schema.quasi_identifiers
+    ('age',)
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: str = "mdav"
+    k: Annotated[int, Field(strict=True), BeforeValidator(_plain_integer)]
+    sampling_weight: str | None = None
+    partition: dict[str, Any] = Field(default_factory=dict)
+    space: SpaceChoice = SpaceChoice()
+    aggregate: AggregateChoice = AggregateChoice()
+    missing: MissingChoice = MissingChoice()
+    strata: StrataChoice = StrataChoice()
+    blocks: BlocksChoice = BlocksChoice()
+    input: InputChoice = InputChoice()
+    output: OutputChoice = OutputChoice()
+    privacy: PrivacyChoice | None = None
+    sweep: SweepChoice | None = None
+    attributes: dict[str, Attribute]
+
+    def __init__(self, /, **values: Any) -> None:
+        _refuse_depth_and_size(values, "recipe")
+        entry = find_method(values.get("method", ""))
+        if entry is not None:
+            if "k" not in values and not entry.has_cells:
+                values["k"] = 1  # every record alone
+            values = {**entry.tables, **values}
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise RecipeError(explain(error, Recipe)) from None
+
+    @field_validator("attributes", mode="before")
+    @classmethod
+    def _role_alone(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {name: {"role": entry} if isinstance(entry, str) else entry for name, entry in value.items()}
+
+    @field_validator("k")
+    @classmethod
+    def _at_least_two(cls, value: int, info: ValidationInfo) -> int:
+        least = 2 if method_named(info.data.get("method", "mdav")).has_cells else 1
+        if value < least:
+            raise PydanticCustomError("least", f"input should be greater than or equal to {least}")
+        return value
+
+    @field_validator("method")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return method_named(value).name
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if not self.schema.quasi_identifiers:
+            raise ValueError("no attribute has role = 'quasi_identifier': there would be nothing to protect")
+        for name in self.strata.by:
+            if name not in self.attributes or self.attributes[name].role is not Role.QUASI_IDENTIFIER:
+                hint = did_you_mean(name, self.schema.quasi_identifiers)
+                raise ValueError(f"strata.by names {name!r}, which is not a declared quasi_identifier.{hint}")
+        weight = self.sampling_weight
+        if weight is not None and weight not in self.attributes:
+            raise ValueError(f"sampling_weight: {weight!r} is not declared.{did_you_mean(weight, self.attributes)}")
+        if weight is not None and self.attributes[weight].role is Role.QUASI_IDENTIFIER:
+            raise ValueError(f"sampling_weight: {weight!r} is a quasi_identifier; a weight cannot be averaged away")
+        chosen = [name for name, attribute in self.attributes.items() if attribute.representative is not None]
+        if self.aggregate.form is AggregateForm.SAMPLED and chosen:
+            raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
+        check_guides(self)
+        check_method(self)
+        for key, names in self.input.columns_named.items():
+            unknown = [name for name in names if name not in self.attributes]
+            if unknown:
+                hint = did_you_mean(unknown[0], self.attributes)
+                raise ValueError(f"input.{key} names {unknown[0]!r}, which is not declared.{hint}")
+        if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
+            raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
+        return self
+
+    @field_serializer("attributes")
+    def _plain_attributes(self, attributes: dict[str, Attribute]) -> dict[str, Any]:
+        plain = {}
+        for name, attribute in attributes.items():
+            entry = attribute.model_dump(
+                mode="json", exclude_defaults=True, exclude={"taxonomy", "bounds", "categories"}
+            )
+            if attribute.categories is not None:
+                entry["categories"] = list(attribute.categories)
+            if attribute.bounds is not None:
+                entry["bounds"] = list(attribute.bounds)
+            if attribute.taxonomy is not None:
+                entry["taxonomy"] = dict(attribute.taxonomy.parents)
+            plain[name] = entry
+        return plain
+
+    @cached_property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The attributes, by role."""
+        return Schema(self.attributes)
+
+    @property
+    def rows(self) -> str:
+        """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
+        if self.privacy is None:
+            return "records"
+        private = method_named(self.method).private
+        form = self.privacy.form or private.forms[0]
+        return "records" if form in private.linked_forms else getattr(private, "rows", {}).get(form, "ranks")
+
+    @property
+    def guides(self) -> tuple[str, ...]:
+        """Attributes that help to form the cells without being replaced by them; none unless the space is guided."""
+        return guiding_attributes(self)
+
+    def representative_of(self, name: str) -> Representative:
+        """What a cell publishes for this attribute."""
+        attribute = self.attributes[name]
+        if attribute.representative is not None:
+            return attribute.representative
+        if attribute.kind is not Kind.NOMINAL:
+            choice: Representative = getattr(self.aggregate, str(attribute.kind))
+            return choice
+        if self.aggregate.nominal is Representative.TAXONOMIC or self.aggregate.nominal is None:
+            return Representative.TAXONOMIC if attribute.taxonomy is not None else Representative.MODE
+        return self.aggregate.nominal
+
+    def changed(self, changes: Mapping[str, Any]) -> Recipe:
+        """A recipe with some keys replaced, named by path: ``{"k": 10, "space.standardize": "minmax"}``."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        for path, value in changes.items():
+            first, *rest = path.split(".")
+            fields[first] = _with_change(fields.get(first), rest, value)
+        if "method" in changes:  # tables that were never spoken of are the new method's to fill
+            entry, fresh = find_method(changes["method"]), type(self).model_fields
+            for name in entry.tables if entry is not None else ():
+                if fields[name] == fresh[name].default:
+                    del fields[name]
+        return Recipe(**fields)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file; taxonomy files are looked for beside it."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise RecipeError(f"no recipe file named {path.name!r}. 'microagg init' writes one") from None
+        except (UnicodeDecodeError, IsADirectoryError):
+            raise RecipeError(f"the recipe {path.name!r} is not a UTF-8 text file") from None
+        return cls.loads(text, folder=path.parent, name=path.name)
+
+    @classmethod
+    def loads(cls, text: str, *, folder: str | Path = ".", name: str = "recipe") -> Recipe:
+        """Read a recipe from TOML text; taxonomy files are looked for in `folder`."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise RecipeError(f"{name}: {explain_toml(text, error)}") from None
+        except RecursionError:
+            raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels") from None
+        except ValueError:
+            raise RecipeError(f"{name}: has a number with too many digits") from None
+        _refuse_depth_and_size(content, name)
+        attributes = content.get("attributes")
+        for column, attribute in attributes.items() if isinstance(attributes, dict) else ():
+            if isinstance(attribute, dict) and isinstance(attribute.get("taxonomy"), str):
+                try:
+                    attribute["taxonomy"] = Taxonomy.load_beside(folder, attribute["taxonomy"])
+                except RecipeError as error:
+                    raise RecipeError(f"attributes.{column}.taxonomy: {error}") from None
+        return cls(**content)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain dicts and lists, defaults included; taxonomies are written out."""
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
+
+    def dumps(self) -> str:
+        """The recipe as TOML text that :meth:`loads` reads back to an equal recipe."""
+        import tomlkit
+
+        content = self.model_dump(mode="python", exclude_none=True, exclude_defaults=True, by_alias=True)
+        return tomlkit.dumps(content | {"k": self.k})
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe as a TOML file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+
+def _refuse_depth_and_size(content: Any, name: str) -> None:
+    """Refuse nesting that no recipe has, before code that calls itself meets it, and numbers beyond all floats."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, int) and one.bit_length() > _LONGEST for one in level):
+            raise RecipeError(f"{name}: has a number beyond 1e308, which nothing can be computed with")
+        below = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        ]
+        level = [inner for one in below for inner in one]
+    if level:
+        raise RecipeError(f"{name}: nests too deep: a recipe has tables of a few levels")
+
+
+def _with_change(content: Any, path: list[str], value: Any) -> Any:
+    """A table of the recipe with the key at `path` replaced, and all else as it was."""
+    if not path:
+        return value
+    table = content.model_dump(by_alias=True) if isinstance(content, BaseModel) else dict(content or {})
+    return {**table, path[0]: _with_change(table.get(path[0]), path[1:], value)}

@@ -1,0 +1,1 @@
+"""Check a published folder as anybody can: from what is written there alone."""

@@ -1,0 +1,210 @@
+"""Recount the guarantee of a release, or of any file, from what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from microagg._version import __version__
+from microagg.errors import TableError
+from microagg.methods.catalogue import method_named
+from microagg.privacy.verify import Finding, absent_from, recount, values_out_of_type
+from microagg.private.base import own_columns_of
+from microagg.private.findings import check_private_table
+from microagg.recipe.choices import AggregateForm
+from microagg.recipe.output import Formulas
+from microagg.recipe.recipe import Recipe
+from microagg.releases.check.files import check_files, check_form, check_receipt
+from microagg.releases.check.manifest import VERSION, check_blocks, check_manifest
+from microagg.releases.check.published import PublishedFolder
+from microagg.releases.check.report import check_report
+from microagg.releases.check.statement import check_statement
+from microagg.releases.folder.signing import check_signature
+from microagg.releases.release import MANIFEST, read_as_written
+from microagg.schema.attribute import Role
+from microagg.statements.exposure import recheck_exposure
+from microagg.tables.phrases import columns_phrase, names_phrase
+from microagg.tables.text.dialect import Dialect
+from microagg.tables.text.formulas import unescaped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Finding", "check_release", "check_table"]
+
+
+def check_release(
+    folder: str | Path, *, receipt: str | Path | None = None, signed_by: str | Path | None = None
+) -> list[Finding]:
+    """Check a saved release: its files are those of the manifest, and what it promises holds on the written table.
+
+    Everything is worked out again that a reader can: counts, the words of the statement, what of manifest and report
+    follows from recipe and table. Whoever changes values so that all of it still holds, and all hashes with them, is
+    found by the receipt or by a signature only.
+
+    Parameters
+    ----------
+    folder : path
+    receipt : path, optional
+        What the data holder kept: all files must be as it names them. By default one beside the folder is looked for.
+    signed_by : path, optional
+        A public key (PEM): the release must be signed by it.
+
+    Raises
+    ------
+    TableError
+        If the folder is not that of a release, or damaged beyond being read.
+    """
+    folder = Path(folder)
+    outside = (
+        [*check_receipt(folder, receipt), *check_signature(folder, folder / MANIFEST, signed_by)]
+        if ((folder / MANIFEST).is_file())
+        else []
+    )
+    try:
+        release = PublishedFolder.open(folder)
+    except TableError as error:
+        broken = [finding for finding in outside if not finding.holds]
+        if broken:
+            raise TableError(f"{error}; {'; '.join(f'{one.name}: {one.detail}' for one in broken)}") from None
+        raise
+    vouched = any(one.holds for one in outside if one.name == "receipt" or signed_by is not None)
+    return [*(finding for check in CHECKS for finding in check(release)), *_check_version(release, vouched), *outside]
+
+
+def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
+    """Whether this version knows what was to be said; if not, somebody must vouch for the files as they are."""
+    report = release.report.get("microagg") if isinstance(release.report, dict) else __version__
+    others = sorted({str(version) for version in (release.manifest.get("microagg"), report)} - {__version__})
+    if not others:
+        return []
+    told = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
+    if vouched:
+        said = f"made by microagg {told}: words were not compared, but receipt or signature vouch for the files"
+        return [Finding("version", True, said)]
+    said = (
+        f"made by microagg {told}: words were not compared; check with that version, or with its receipt (--receipt) "
+        "or signature (--signed-by)"
+    )
+    return [Finding("version", False, said)]
+
+
+def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
+    """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written.
+
+    Of sampled records only the columns can be checked, and of a differentially private table that it holds nothing but
+    public values, which the findings say.
+    """
+    table = _read_any(Path(path), recipe)
+    if recipe.output.formulas is Formulas.ESCAPE:  # counted as written, under the names of the recipe
+        table = table.rename_columns(unescaped(table).column_names)
+    if method_named(recipe.method).is_private:
+        table = read_as_written(Path(path), recipe)
+    shown = [_check_columns(table, recipe), *values_out_of_type(table)]
+    if method_named(recipe.method).is_private:
+        return [*shown, *check_private_table(table, recipe)]
+    if recipe.aggregate.form is AggregateForm.SAMPLED:
+        return [*shown, _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
+    return [*shown, _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
+
+
+def _read_any(path: Path, recipe: Recipe) -> pa.Table:
+    """A file of whatever tool: plain, or, if it does not have the recipe's columns so, as the recipe's input is."""
+    layout = recipe.input.layout
+    try:
+        plain = read_as_written(path, dialect=Dialect())
+    except TableError:
+        if layout == Dialect():
+            raise
+        return read_as_written(path, dialect=layout)
+    if layout == Dialect() or all(name in plain.column_names for name in recipe.schema.quasi_identifiers):
+        return plain
+    try:
+        return read_as_written(path, dialect=layout)
+    except TableError:
+        return plain
+
+
+def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
+    name = f"k-anonymity (k = {k}) on {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
+    if absent:
+        return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
+    count = recount(table, attributes, k)
+    detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
+    if not count.holds:
+        detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
+    return Finding(name, count.holds, detail)
+
+
+def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
+    """Of drawn records a file shows nothing but that its columns are there."""
+    name = f"drawn from cells of at least k = {k} records: {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
+    if absent:
+        return Finding(name, False, f"without {columns_phrase(absent)}")
+    said = "nothing can be counted on the file; only that the columns are there was checked"
+    if smallest is None:
+        return Finding(name, True, said)
+    return Finding(name, smallest >= k, f"{said}. By the manifest the smallest cell has {smallest} records")
+
+
+def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
+    written = set(table.column_names)
+    identifiers = [name for name in recipe.schema.of_role(Role.IDENTIFIER) if name in written]
+    known = set(own_columns_of(recipe) or recipe.attributes)
+    undeclared = [name for name in table.column_names if name not in known]
+    if identifiers:
+        return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
+    if undeclared:
+        told = (
+            columns_phrase(undeclared) if recipe.schema.may_quote(table.column_names) else f"{len(undeclared)} columns"
+        )
+        return Finding("columns", False, f"not declared in the recipe: {told}")
+    if table.schema.metadata:
+        keys = ", ".join(sorted(repr(key.decode(errors="replace")) for key in table.schema.metadata))
+        return Finding("columns", False, f"the file carries metadata of another program, under {keys}")
+    return Finding("columns", True, f"{table.num_columns} columns, no identifier among them")
+
+
+def _columns_of_release(release: PublishedFolder) -> list[Finding]:
+    """No column too many, none too few, and nothing beside the values that no record needs."""
+    table, recipe = release.table, release.recipe
+    found = _check_columns(table, recipe)
+    due = own_columns_of(recipe) or recipe.schema.published
+    absent = absent_from(table, due)
+    if found.holds and absent:
+        return [Finding("columns", False, f"not there: {columns_phrase(absent)}")]
+    return [found, *values_out_of_type(table), check_form(release)]
+
+
+def _promise_of_release(release: PublishedFolder) -> list[Finding]:
+    """What is promised, as far as it can be seen on the table."""
+    table, recipe = release.table, release.recipe
+    if release.is_private:
+        return check_private_table(table, recipe)
+    if release.is_sampled:
+        return [_check_drawn(table, block["attributes"], recipe.k, block["smallest_cell"]) for block in release.blocks]
+    return [_check_k(table, block["attributes"], recipe.k) for block in release.blocks]
+
+
+def _exposure_of_release(release: PublishedFolder) -> list[Finding]:
+    """What the statement tells of what k does not hide, as far as the table shows it."""
+    if release.is_private or release.is_sampled or not release.blocks:
+        return []
+    statement = release.statement if isinstance(release.statement, dict) else {}
+    return [recheck_exposure(release.table, release.recipe, statement)]
+
+
+CHECKS: tuple[Callable[[PublishedFolder], list[Finding]], ...] = (
+    check_files,
+    _columns_of_release,
+    check_blocks,
+    _promise_of_release,
+    check_statement,
+    _exposure_of_release,
+    check_manifest,
+    check_report,
+)
+"""All that is checked of a release without its receipt and without a key."""

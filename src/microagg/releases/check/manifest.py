@@ -1,0 +1,256 @@
+"""Whether a manifest says of recipe, stages and sizes what can be true, and nothing that no manifest has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from microagg._halt import TIME_LIMIT
+from microagg.errors import InputError
+from microagg.evaluation.diversity import STEP, Diversity
+from microagg.methods.catalogue import method_named
+from microagg.methods.output import FACTS
+from microagg.methods.searches import ENDS, STARTS
+from microagg.privacy.verify import Finding
+from microagg.private.moments.plan import groups_of
+from microagg.releases.check.published import PublishedFolder, same
+from microagg.releases.guidance import fault_of_guidance
+from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
+from microagg.statements.manifest import FORMAT, LIBRARIES
+from microagg.statements.promises import aggregated, stages_run
+
+__all__ = ["VERSION", "check_blocks", "check_manifest"]
+
+_KEYS = ("format", "id", "microagg", "versions", "seeded", "recipe", "stages", "input", "output")
+VERSION = re.compile(r"\d+(\.\d+)+[\w.+-]*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_ID = re.compile(r"[0-9a-f]{32}")
+_OF_CELLS = ("schema", "space", "partition", "aggregate")
+
+
+def check_manifest(release: PublishedFolder) -> list[Finding]:
+    """Everything of a manifest that a reader can work out again."""
+    try:
+        fault = _fault_of_frame(release) or _fault_of_sizes(release) or _fault_of_stages(release)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, InputError):
+        fault = "is damaged"
+    return [Finding("manifest", not fault, fault or "its recipe, stages and sizes go together")]
+
+
+def check_blocks(release: PublishedFolder) -> list[Finding]:
+    """Cells must speak for every quasi-identifier once; several blocks only where the recipe asks for them."""
+    if release.is_private:
+        return []
+    labels = method_named(release.recipe.method).labels
+    blocks = [tuple(block["attributes"]) for block in release.blocks]
+    if labels == "values":
+        return [Finding("cells", not blocks, "none: the method has no cells of records and promises nothing")]
+    if not _are_blocks_of_recipe(release, blocks):
+        return [Finding("cells", False, "do not speak for every quasi-identifier once, as the recipe has it")]
+    fault = "; ".join(filter(None, (_fault_of_cells(release, block) for block in release.blocks)))
+    counts = release.recounts
+    if not fault and any(one.n_combinations > b["n_cells"] for one, b in zip(counts, release.blocks, strict=False)):
+        fault = "the table has more combinations than there are cells"
+    return [Finding("cells", not fault, fault or "every quasi-identifier is in one block of cells")]
+
+
+def _are_blocks_of_recipe(release: PublishedFolder, blocks: Sequence[tuple[str, ...]]) -> bool:
+    recipe = release.recipe
+    protected = set(recipe.schema.quasi_identifiers)
+    names = [name for name in release.table.column_names if name in protected]
+    if sorted(name for block in blocks for name in block) != sorted(protected) or len(names) != len(protected):
+        return False
+    if method_named(recipe.method).labels == "attributes":
+        return list(blocks) == list(contiguous_blocks(names, 1))
+    form, size = recipe.blocks.form, recipe.blocks.size
+    if form in (BlockForm.CORRELATED, BlockForm.SPREAD):  # which go together was read from the records
+        assert size is not None
+        return len(blocks) == -(-len(names) // size) and all(len(block) <= size for block in blocks)
+    return list(blocks) == list(choose_blocks(form, names, size=size, given=recipe.blocks.attributes))
+
+
+def _fault_of_cells(release: PublishedFolder, block: Mapping[str, Any]) -> str:
+    """Whether so many cells of such sizes can hold the records."""
+    n_cells, smallest, largest = (block[key] for key in ("n_cells", "smallest_cell", "largest_cell"))
+    n_records = release.table.num_rows
+    if release.rows_are_statistics:
+        n_records = release.manifest["input"]["n_records"]
+    if not release.recipe.k <= smallest <= largest:
+        return f"the manifest tells of cells of {smallest} to {largest} records, and k = {release.recipe.k}"
+    even = smallest == largest
+    fits = (
+        n_cells * smallest <= n_records <= n_cells * largest
+        if even or n_cells < 2
+        else ((n_cells - 1) * smallest + largest <= n_records <= smallest + (n_cells - 1) * largest)
+    )
+    return "" if fits else f"the manifest tells of {n_cells} cells of sizes that {n_records} records cannot have"
+
+
+def _fault_of_frame(release: PublishedFolder) -> str:
+    """What is written around recipe and stages."""
+    manifest = release.manifest
+    if sorted(manifest) != sorted(_KEYS) or not same(manifest["format"], FORMAT):
+        return "has other keys than a manifest, or is of another format"
+    if not _ID.fullmatch(manifest["id"]) or not VERSION.fullmatch(manifest["microagg"]):
+        return "has no id, or no version"
+    versions = manifest["versions"]
+    if release.same_version and sorted(versions) != sorted(("python", *LIBRARIES)):
+        return "lists other libraries than microagg uses"
+    if not all(VERSION.fullmatch(version) for version in versions.values()):
+        return "lists versions that are none"
+    if sorted(manifest["output"]) != ["sha256", "table"] or not all(map(_SHA256.fullmatch, release.hashes.values())):
+        return "lists files without their SHA-256"
+    plain = json.loads(json.dumps(release.recipe.as_dict(), default=str))
+    return "" if same(plain, manifest["recipe"]) else "has a recipe with keys or values that no recipe has"
+
+
+def _fault_of_sizes(release: PublishedFolder) -> str:
+    about, recipe = release.manifest["input"], release.recipe
+    keys = ["n_columns", "n_records", *([] if release.is_private else ["sha256_salted"])]
+    if sorted(about) != keys:
+        return "tells something else of the input than its size" + ("" if release.is_private else " and fingerprint")
+    if not release.is_private and not _SHA256.fullmatch(about["sha256_salted"]):
+        return "has no fingerprint of the input"
+    if not same(about["n_columns"], len(recipe.attributes)):
+        return "tells of another number of columns than its recipe"
+    if not isinstance(about["n_records"], int) or isinstance(about["n_records"], bool):
+        return "does not tell the number of records"
+    return ""
+
+
+def _fault_of_stages(release: PublishedFolder) -> str:
+    """Stages are those of the method, and say what the recipe says."""
+    stages, recipe = release.manifest["stages"], release.recipe
+    found = {stage["stage"]: {key: value for key, value in stage.items() if key != "stage"} for stage in stages}
+    if len(found) < len(stages):
+        return "has a stage twice"
+    if not same(found.pop("schema"), {"roles": {name: str(one.role) for name, one in recipe.attributes.items()}}):
+        return "tells of other roles than its recipe"
+    partition = found.pop("partition")
+    if not same([partition["method"], partition["k"]], [recipe.method, recipe.k]):
+        return "tells of another method or k than its recipe"
+    if not release.is_private and set(partition) != {"method", "k", "blocks"}:
+        return "tells something of its cells that no release tells"
+    if any(set(block) - set(FACTS) for block in release.blocks):
+        return "tells something of cells that no release tells"
+    if release.is_private:
+        return _fault_of_private_stages(release, found)
+    if [stage["stage"] for stage in stages] != list(_OF_CELLS):
+        return "has other stages than its method"
+    return (
+        _fault_of_search(release)
+        or _fault_of_space(release, found["space"])
+        or _fault_of_aggregate(release, found["aggregate"])
+    )
+
+
+def _fault_of_search(release: PublishedFolder) -> str:
+    """What ended the searches for cells: every search once, and cut by no other limit than the recipe's."""
+    recipe = release.recipe
+    for block in release.blocks:
+        search = block.get("search")
+        if (search is not None) is not method_named(recipe.method).searches_by_chance:
+            return "tells of a search for cells, and its method has none, or the other way round"
+        if search is None:
+            continue
+        ends, limit = search["stopped_by"], recipe.partition.get("time_limit")
+        was_cut = TIME_LIMIT in ends
+        keys = ["searches", "stopped_by", "started_from", *(["time_limit", "share_of_steps"] if was_cut else [])]
+        if sorted(search) != sorted(keys) or (was_cut and not same(search["time_limit"], limit)):
+            return "tells of another search for cells than its recipe"
+        if set(ends) - set(ENDS) or set(search["started_from"]) - set(STARTS):
+            return "tells of searches for cells that no search comes to"
+        if {sum(ends.values()), sum(search["started_from"].values())} != {search["searches"]}:
+            return "tells of searches for cells that do not add up"
+    return ""
+
+
+def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
+    recipe = release.recipe
+    weights = {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers}
+    told = {key: value for key, value in space.items() if key != "guided"}
+    if not same(told, {"standardize": str(recipe.space.standardize), "weights": weights}):
+        return "tells of another space than its recipe"
+    guided = space.get("guided", [])
+    if ("guided" in space) and not recipe.guides:
+        return "tells of guided cells, and its recipe has no guide"
+    if recipe.guides and len(guided) != len(release.blocks):
+        return "does not tell how the cells of every block were guided"
+    faults = (
+        fault_of_guidance(facts, recipe) or _fault_of_diversity(facts["diversity"], block)
+        for facts, block in zip(guided, release.blocks if guided else (), strict=True)
+    )
+    return next(filter(None, faults), "")
+
+
+def _fault_of_diversity(told: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+    """Whether a diversity of cells is one, and of the cells of a block."""
+    diversity = Diversity(**told)
+    fits = diversity.n_cells == block["n_cells"] and same(diversity.step, STEP)
+    fits = fits and 1 <= diversity.smallest <= diversity.mean and 0 < diversity.purity <= 1
+    return "" if fits else "tells of a diversity that its cells cannot have"
+
+
+def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> str:
+    told = {key: value for key, value in aggregate.items() if key != "paired"}
+    if not same(told, aggregated(release.recipe)) or (
+        "paired" in aggregate and not release.recipe.aggregate.paired_with
+    ):
+        return "tells of other representatives or draws than its recipe"
+    paired = aggregate.get("paired", [])
+    if release.recipe.aggregate.paired_with and len(paired) != len(release.blocks):
+        return "does not tell how the draws of every block were paired"
+    for facts, block in zip(paired, release.blocks if paired else (), strict=True):
+        due = {"paired_with": list(release.recipe.aggregate.paired_with), "model": "gradient boosting"}
+        if not same(facts, {**due, "diversity": facts["diversity"]}):
+            return "tells of other paired draws than its recipe"
+        fault = _fault_of_diversity(facts["diversity"], block)
+        if fault:
+            return fault
+    if any(set(block.get("spiked", ())) - set(block["attributes"]) for block in release.blocks):
+        return "tells of shared values of attributes that are not in the block"
+    if not release.is_sampled and any("spiked" in block for block in release.blocks):
+        return "tells of draws, and its recipe of representatives"
+    return ""
+
+
+def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) -> str:
+    """Noise and cells of a private method: what the recipe chooses, and sizes that go together."""
+    recipe = release.recipe
+    private = method_named(recipe.method).private
+    if set(found) - {"space", "aggregate", "noise"}:
+        return "has other stages than its method"
+    blocks = [set(block["attributes"]) for block in release.blocks]
+    if blocks and sorted(name for block in blocks for name in block) != sorted(recipe.schema.quasi_identifiers):
+        return "has cells that do not speak for every protected attribute once"
+    if getattr(private, "uses_blocks", False) and {*map(frozenset, blocks)} != {*map(frozenset, groups_of(recipe))}:
+        return "has other groups of attributes than its recipe"
+    faults = [_fault_of_cells(release, block) for block in release.blocks] or [""]
+    fault = next(filter(None, faults), "") or _fault_of_statistics(release)
+    if fault or not release.same_version:
+        return fault
+    due = json.loads(json.dumps(stages_run(recipe, release.made_again.stages)))
+    return "" if same(release.manifest["stages"], due) else "tells of other stages than its recipe makes"
+
+
+def _fault_of_statistics(release: PublishedFolder) -> str:
+    """Of a table of moments: every cell is told once, and their records are those of the input."""
+    if not release.rows_are_statistics:
+        return ""
+    rows = release.table
+    block, cell, size = (np.asarray(rows[name].cast("int64")) for name in ("block", "cell", "n_records"))
+    cells = np.unique(np.column_stack([block, cell, size]), axis=0)
+    for number, facts in enumerate(release.blocks):
+        own = cells[cells[:, 0] == number]
+        told = [len(own), int(own[:, 2].min(initial=2**62)), int(own[:, 2].max(initial=0))]
+        if len(set(own[:, 1].tolist())) < len(own) or told != [
+            facts[k] for k in ("n_cells", "smallest_cell", "largest_cell")
+        ]:
+            return "tells of other cells than the table of moments"
+        if int(own[:, 2].sum()) != release.manifest["input"]["n_records"]:
+            return "tells of another number of records than the table of moments"
+    return ""

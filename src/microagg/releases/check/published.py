@@ -1,0 +1,166 @@
+"""The folder of a release as anybody may have left it: read once, for all that is checked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+from microagg.errors import TableError
+from microagg.methods.catalogue import method_named
+from microagg.privacy.verify import Recount, recount
+from microagg.private.base import own_columns_of
+from microagg.recipe.choices import AggregateForm
+from microagg.recipe.recipe import Recipe
+from microagg.releases.folder.json_files import read_json
+from microagg.releases.folder.saved import recipe_of
+from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from microagg.methods.output import Protected
+
+__all__ = ["PublishedFolder", "same"]
+
+
+@dataclass(frozen=True)
+class PublishedFolder:
+    """What a reader of a release has.
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+    recipe : Recipe
+        The manifest's.
+    table : Arrow table
+        As written; of escaped formulas the escape is undone.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    recipe: Recipe
+    table: pa.Table = field(repr=False)
+
+    @classmethod
+    def open(cls, folder: Path) -> PublishedFolder:
+        """Read manifest and table.
+
+        Raises
+        ------
+        TableError
+            If the folder is not that of a release, or its manifest cannot be understood.
+        """
+        try:
+            manifest = read_json(folder / MANIFEST)
+            recipe = recipe_of(manifest)
+            name, hashes = manifest["output"]["table"], manifest["output"]["sha256"]
+            if not (isinstance(hashes, dict) and isinstance(name, str) and name.startswith("table.")):
+                raise TypeError("output")
+            if Path(name).name != name:
+                raise ValueError("table")
+            for block in _partition(manifest)["blocks"]:
+                sizes = [block[key] for key in ("n_cells", "smallest_cell", "largest_cell")]
+                names = [*block["attributes"], *block.get("spiked", ())]
+                if not all(isinstance(size, int) for size in sizes) or not all(isinstance(one, str) for one in names):
+                    raise TypeError("blocks")
+        except (FileNotFoundError, NotADirectoryError):
+            raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
+        return cls(folder, manifest, recipe, read_as_written(folder / name, recipe))
+
+    @property
+    def table_name(self) -> str:
+        return str(self.manifest["output"]["table"])
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of the files, by the manifest."""
+        return dict(self.manifest["output"]["sha256"])
+
+    @property
+    def same_version(self) -> bool:
+        """Whether the release was made by this version, whose words can be compared."""
+        return bool(self.manifest.get("microagg") == __version__)
+
+    @property
+    def is_private(self) -> bool:
+        return method_named(self.recipe.method).is_private
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.recipe.aggregate.form is AggregateForm.SAMPLED
+
+    @property
+    def rows_are_statistics(self) -> bool:
+        """Whether the table has columns of its own, and a row for each statistic."""
+        return own_columns_of(self.recipe) is not None
+
+    @cached_property
+    def partition(self) -> dict[str, Any]:
+        """What the manifest says of the cells."""
+        return _partition(self.manifest)
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        return list(self.partition["blocks"])
+
+    @cached_property
+    def statement(self) -> Any:
+        """What the statement's file holds; None if it cannot be read."""
+        return _read(self.folder / STATEMENT)
+
+    @cached_property
+    def report(self) -> Any:
+        """What the report's file holds; None if it cannot be read."""
+        return _read(self.folder / REPORT_JSON)
+
+    @cached_property
+    def made_again(self) -> Protected:
+        """Of a private release: ledger, remarks and stages as its method makes them of public facts.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, AssertionError, InputError
+            If manifest and table are not those of a release.
+        """
+        from microagg.releases.check.private_statement import made_again
+
+        return made_again(self)
+
+    @cached_property
+    def recounts(self) -> tuple[Recount, ...]:
+        """The table counted afresh, block by block; none if nothing can be counted or columns lack."""
+        if self.is_private or self.is_sampled:
+            return ()
+        attributes = [block["attributes"] for block in self.blocks]
+        if not {name for names in attributes for name in names} <= set(self.table.column_names):
+            return ()
+        return tuple(recount(self.table, names, self.recipe.k) for names in attributes)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two contents of JSON are the same to the letter: 1, 1.0 and true are three."""
+    return _canonical(first) == _canonical(second)
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, default=str)
+
+
+def _partition(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    (found,) = (stage for stage in manifest["stages"] if stage["stage"] == "partition")
+    return dict(found)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,125 @@
+"""Whether a statement makes the remarks that its release asks for, and none that no release makes.
+
+What follows from recipe, manifest and table is made again, word for word. The rest tells of the original, which a
+reader does not have: it must be one of the sentences that there are, about attributes and numbers that can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from microagg.methods.catalogue import method_named
+from microagg.methods.searches import REMARKS as OF_SEARCHES
+from microagg.recipe.choices import MissingPolicy
+from microagg.recipe.output import Formulas, formula_words
+from microagg.recipe.recipe import Recipe
+from microagg.releases.check.published import PublishedFolder
+from microagg.releases.guidance import guidance_words, pairing_words
+from microagg.releases.pipeline import INDEX_DROPPED, VALUES_MIXED
+from microagg.releases.prepare import REMARKS as OF_MISSING
+from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
+from microagg.statements.promises import SEEDED_NOISE
+from microagg.tables.phrases import columns_phrase
+from microagg.tables.read import DELIMITERS, format_of
+from microagg.tables.text.formulas import formula_cells_of_file
+
+__all__ = ["fault_of_remarks"]
+
+_QUOTED = r"('([^'\\]|\\.)*'|\"([^\"\\]|\\.)*\")"  # a name as repr shows it
+_NUMBERS = {
+    "<count>": r"\d{1,15}",
+    "<number>": r"\d{1,15}(\.\d+)?(e[+-]?\d{1,3})?",
+    "<records>": r"(fewer than|about) \d{1,15} in all",
+    "<groups>": r"( in \d{1,15} of \d{1,15} groups of records)?",
+    "<index>": rf"without a name|({_QUOTED}|a level without a name)(, ({_QUOTED}|a level without a name))*",
+}
+
+
+def fault_of_remarks(release: PublishedFolder, remarks: Sequence[str]) -> str:
+    """What is wrong with the remarks of a statement, but for that of its seed; empty if nothing is.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the manifest does not tell what they are made from.
+    """
+    due, open_ones = list(_due(release)), [_compiled(one, release.recipe) for one in _possible(release)]
+    lacking = [remark for remark in due if remark not in remarks]
+    if lacking:
+        return f"one is not there: {lacking[0][:60]} ..."
+    asked_for = [_compiled(one, release.recipe) for one in _asked_for(release)]
+    lacking_patterns = [one for one in asked_for if not any(one.fullmatch(remark) for remark in remarks)]
+    if lacking_patterns:
+        return f"{len(lacking_patterns)} are not there that the recipe or the table asks for"
+    unknown = [
+        remark
+        for remark in remarks
+        if remark not in due and not any(one.fullmatch(remark) for one in (*asked_for, *open_ones))
+    ]
+    return f"{len(unknown)} are none that microagg makes of such a release" if unknown else ""
+
+
+def _due(release: PublishedFolder) -> Iterator[str]:
+    """Remarks that recipe, manifest and table make, to the word."""
+    recipe = release.recipe
+    if release.is_private:
+        yield from release.made_again.remarks
+        if release.manifest["seeded"]:
+            yield SEEDED_NOISE
+    elif recipe.sampling_weight is not None:
+        yield f"representatives are weighted by {recipe.sampling_weight!r}"
+    stages = {stage["stage"]: stage for stage in release.manifest["stages"]}
+    if not release.is_private and release.blocks:
+        blocks = [block["attributes"] for block in release.blocks]
+        if recipe.guides:
+            for facts, attributes in zip(stages["space"]["guided"], blocks, strict=True):
+                yield from guidance_words(facts, attributes, recipe)
+        if recipe.aggregate.paired_with:
+            for facts, attributes in zip(stages["aggregate"]["paired"], blocks, strict=True):
+                yield from pairing_words(facts, attributes, recipe)
+    path, policy = release.folder / release.table_name, recipe.output.formulas
+    found = formula_cells_of_file(path, release.table) if format_of(path) in DELIMITERS else {}
+    if found and policy is not Formulas.REFUSE:
+        yield formula_words(policy, columns_phrase(list(found)))
+
+
+def _asked_for(release: PublishedFolder) -> Iterator[str]:
+    """Sentences that must be there, whose numbers a reader cannot know."""
+    recipe = release.recipe
+    if release.is_private:
+        return
+    if method_named(recipe.method).labels == "values":
+        yield VALUES_MIXED
+    if recipe.strata.by and release.blocks:
+        yield STRATA
+    protected = [name for name in recipe.schema.quasi_identifiers if name in release.table.column_names]
+    # SPSS and Stata cannot tell an empty text from a missing one.
+    tells_missing = format_of(release.folder / release.table_name) not in ("sav", "dta")
+    missing = tells_missing and any(release.table[name].null_count for name in protected)
+    if recipe.missing.policy is MissingPolicy.OWN_CELL and missing and release.blocks:
+        yield from OF_MISSING[MissingPolicy.OWN_CELL]
+
+
+def _possible(release: PublishedFolder) -> Iterator[str]:
+    """Sentences that may be there."""
+    recipe = release.recipe
+    yield INDEX_DROPPED
+    if release.is_private:
+        return
+    yield from OF_MISSING.get(recipe.missing.policy, ())
+    if method_named(recipe.method).searches_by_chance:
+        yield from OF_SEARCHES
+
+
+def _compiled(pattern: str, recipe: Recipe) -> re.Pattern[str]:
+    known = "|".join(re.escape(columns_phrase([name]).removeprefix("column ")) for name in recipe.attributes)
+    fillings = {
+        **_NUMBERS,
+        "<columns>": rf"columns? ({known})(, ({known}))*( and [\d,]{{1,15}} more)?",
+        "<strata>": re.escape(strata_phrase(recipe)),
+        "<published>": published_of_merged(recipe),
+        "<k>": str(recipe.k),
+        "<n_attributes>": str(len(recipe.schema.quasi_identifiers)),
+    }
+    return re.compile(re.sub("<[a-z_]+>", lambda token: f"({fillings[token[0]]})", pattern))

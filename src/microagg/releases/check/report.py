@@ -1,0 +1,182 @@
+"""Whether a public report quotes its release truly, as far as the release alone tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from microagg._version import __version__
+from microagg.errors import InputError
+from microagg.privacy.verify import Finding
+from microagg.releases.check.published import PublishedFolder, same
+from microagg.releases.input import read_own
+from microagg.releases.release import REPORT, REPORT_JSON
+from microagg.tables.frames import Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from microagg.report.source import Material
+
+__all__ = ["check_report"]
+
+# What a report tells of the release alone. The rest compares it with the original, which a reader does not have.
+_QUOTED = (
+    "format",
+    "microagg",
+    "form",
+    "about_this_form",
+    "records",
+    "columns",
+    "verdict",
+    "promises",
+    "exposure",
+    "done",
+    "correlations",
+    "budget",
+)
+
+
+_OF_BLOCK = {"of", "attributes", "smallest", "median", "largest", "sizes"}
+_OF_MEASURE = {"name", "better", "low", "formula", "value", "by_chance", "high"}
+
+
+def check_report(release: PublishedFolder) -> list[Finding]:
+    """The page is the one that its numbers make, and these are the release's where the release tells them."""
+    if REPORT_JSON not in release.hashes and REPORT not in release.hashes:
+        return []
+    facts = release.report
+    if not isinstance(facts, dict):
+        return [Finding("report", False, f"{REPORT_JSON} is not there or damaged")]
+    if not facts.get("microagg") == __version__ == release.manifest.get("microagg"):
+        return [
+            Finding(
+                "report", True, f"not compared: written by microagg {facts.get('microagg')!r}, not by {__version__}"
+            )
+        ]
+    if facts.get("form") != "public":
+        return [Finding("report", False, "is not the public form")]
+    return [_check_page(release, facts), _check_quotes(release, facts)]
+
+
+def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from jinja2 import TemplateError
+
+    from microagg.report.document import Report
+
+    try:
+        page = Report(facts).as_html()
+        written = (release.folder / REPORT).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return Finding("page of the report", False, f"{REPORT} is not there or no text")
+    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
+    said = (
+        f"{REPORT} is made from {REPORT_JSON}"
+        if page == written
+        else f"{REPORT} shows something else than {REPORT_JSON}"
+    )
+    return Finding("page of the report", page == written, said)
+
+
+def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
+    from microagg.report.document import Report
+
+    if release.statement is None:
+        return Finding("report", False, "there is no statement that it could quote")
+    try:
+        table = read_own(release.folder / release.table_name, release.recipe)
+        material = _material_of(release, table)
+        again = json.loads(json.dumps(Report.of(material).facts))
+        if set(again) != set(facts):
+            return Finding("report", False, "has other sections than a report")
+        differing = {name for name in _QUOTED if not same(again[name], facts[name])}
+        differing |= set(_differing_sections(release, again, facts))
+        if not release.is_private:
+            original_unknown = replace(material, original=material.released)
+            differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
+        unlike = _unlike(material, again["attributes"]["described"], facts["attributes"]["described"])
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
+        return Finding("report", False, "is damaged, or what it should quote")
+    differing |= {f"attributes ({name})" for name in unlike}
+    if differing:
+        return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
+    return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
+
+
+def _material_of(release: PublishedFolder, table: pa.Table) -> Material:
+    """What a report on a table with the release's statement and manifest is made from."""
+    from microagg.report.source import Material
+
+    files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
+    frame = Frame.wrap(table)
+    # What a private release tells of its original comes from the released table alone.
+    original = frame if release.is_private else None
+    quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": files}
+    return Material(frame, release.recipe, original, **quoted)
+
+
+def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
+    """Sections that tell of the release and of the original: what in them is the release's alone."""
+    if set(facts["attributes"]) != set(again["attributes"]):
+        yield "attributes"
+    unknown = (set(b) ^ {*_OF_BLOCK, "n_cells" if b["of"] == "cell" else "n_classes"} for b in facts["cells"]["blocks"])
+    if set(facts["cells"]) - {"blocks", "notes", "loss"} or any(unknown):
+        yield "cells"
+    for part in ("overview", "notes"):
+        if not same(again["attributes"][part], facts["attributes"][part]):
+            yield "attributes"
+    cells, classes = ([b for b in facts["cells"]["blocks"] if b["of"] == of] for of in ("cell", "class"))
+    again_classes = [block for block in again["cells"]["blocks"] if block["of"] == "class"]
+    if len(cells) + len(classes) != len(facts["cells"]["blocks"]) or (classes and not same(classes, again_classes)):
+        yield "cells"
+    blocks = [[b["attributes"], b["n_cells"], b["smallest"], b["largest"]] for b in cells]
+    told = [[b[key] for key in ("attributes", "n_cells", "smallest_cell", "largest_cell")] for b in release.blocks]
+    if not same(blocks, told[: len(blocks)]):
+        yield "cells"
+    for block in cells:
+        if block["sizes"] and sum(one["cells"] for one in block["sizes"]) != block["n_cells"]:
+            yield "cells"
+    if release.is_private:
+        yield from (name for name in ("cells", "measures") if not same(again[name], facts[name]))
+
+
+def _unlike(material: Material, again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Attributes that are described differently."""
+    if [one["name"] for one in again] != [one["name"] for one in facts]:
+        raise ValueError("other attributes")
+    pairs = zip(again, facts, strict=True)
+    return {mine["name"] for mine, theirs in pairs if not same(_described_alike(material, mine, theirs), theirs)}
+
+
+def _described_alike(material: Material, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description with those categories named that the report names: which were frequent in the original, too."""
+    from microagg.report.distributions import public_categories
+
+    if not mine["distribution"]["type"] == theirs["distribution"]["type"] == "categories":
+        return mine
+    named = {bar["label"] for bar in theirs["distribution"]["bars"]} - {None}
+    name = mine["name"]
+    column = material.described[0].column(name)
+    shares = public_categories(column, None, material.schema[name], material.least, frequent=named)
+    return {**mine, "distribution": json.loads(json.dumps(shares))}
+
+
+def _faults_of_measures(material: Material, measures: Mapping[str, Any]) -> Iterator[str]:
+    """Measures are known ones, told as all are; those that the released table alone decides have their value."""
+    from microagg.evaluation.evaluate import DEFINITIONS
+    from microagg.report.sections.measures import of_release_alone
+
+    told = [*measures["utility"], *measures["risk"]]
+    known = {one.name for one in DEFINITIONS}
+    names = [one["name"] for one in told]
+    if set(measures) - {"utility", "risk", "notes", "changes"} or len(set(names)) < len(names) or set(names) - known:
+        yield "measures"
+    if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in told):
+        yield "measures"
+    alone = of_release_alone(material) if told else {}
+    for one in told:
+        if one["name"] in alone and not same(one, json.loads(json.dumps(alone[one["name"]]))):
+            yield f"measures ({one['name']})"

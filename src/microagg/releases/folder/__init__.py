@@ -1,0 +1,1 @@
+"""The folder of a release: written whole or not at all, signed, with a receipt for its holder."""

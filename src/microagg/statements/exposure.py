@@ -1,0 +1,308 @@
+"""What k does not hide, in numbers: cells that agree, values that are unique, categories that are gone.
+
+k-anonymity keeps a record from being told apart by its quasi-identifiers. It does not keep the confidential values of a
+class of equal records from being the same, nor a column that is published as it is from naming its record, nor a small
+group from vanishing into a larger one. How far it does not is counted here, exactly for the data holder; the public
+form is rounded, and silent about fewer than max(k, 10) records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from microagg.evaluation.diversity import agreeing_records, single_values
+from microagg.evaluation.pairs import combinations
+from microagg.privacy.verify import Finding
+from microagg.schema.attribute import Kind, Role
+from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
+from microagg.tables.frames import Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from microagg.recipe.recipe import Recipe
+
+__all__ = ["Exposure", "exposure_of", "recheck_exposure"]
+
+_NAMED = 5
+_EXACT = 20
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many records are in classes that agree in a confidential attribute; of several blocks, in the worst."""
+
+    attribute: str
+    classes_of: tuple[str, ...]
+    records: int
+
+
+@dataclass(frozen=True)
+class Singles:
+    """How many values of an attribute that is published as it is occur once."""
+
+    attribute: str
+    values: int
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories of a quasi-identifier before and after, and those that are gone or halved with their records."""
+
+    attribute: str
+    before: int
+    after: int
+    vanished: Mapping[str, int]
+    shrunk: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What k does not hide, counted. Internal but for :meth:`public`.
+
+    Attributes
+    ----------
+    k, n_records : int
+    agreements : tuple of Agreement
+    singles : tuple of Singles
+    categories : tuple of Categories
+        Empty where the original is not at hand.
+    blocks : tuple of tuples of str
+        The attributes of each promise of k-anonymity.
+    """
+
+    k: int
+    n_records: int
+    agreements: tuple[Agreement, ...]
+    singles: tuple[Singles, ...]
+    categories: tuple[Categories, ...]
+    blocks: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def least(self) -> int:
+        return max(self.k, LEAST_TOLD)
+
+    def public(self) -> list[dict[str, Any]]:
+        """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10).
+
+        Of a category how much it lost is told in tenths: with how many have it still, more would tell how many had it.
+        """
+        n, least = self.n_records, self.least
+        entries: list[dict[str, Any]] = []
+        for one in self.agreements:
+            few = one.records < least or 0 < n - one.records < least
+            entries.append(
+                {
+                    "what": "agreement",
+                    "attribute": one.attribute,
+                    "classes_of": list(one.classes_of),
+                    "share": None if few else round(one.records / n, 2),
+                    **({"fewer_than": least, "all_but": one.records >= least} if few else {}),
+                }
+            )
+        entries += [
+            {
+                "what": "unique_values",
+                "attribute": one.attribute,
+                "values": coarse_count(one.values),
+                "share": round(one.values / n, 2),
+            }
+            for one in self.singles
+            if one.values >= least
+        ]
+        for gone in self.categories:
+            # Of those that are not named the figures would tell how many there were, if few had them.
+            hidden = sum(count for count in gone.vanished.values() if count < least)
+            named = [label for label, count in gone.vanished.items() if count >= least]
+            shrunk = {label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least}
+            if not gone.vanished and not shrunk:
+                continue
+            few = 0 < hidden < least
+            entries.append(
+                {
+                    "what": "categories",
+                    "attribute": gone.attribute,
+                    "before": None if few else coarse_count(gone.before),
+                    "after": coarse_count(gone.after),
+                    **({"fewer_than": least} if few else {}),
+                    "vanished": named[:_NAMED],
+                    "shrunk": [
+                        {"category": label, "lost": min(round(1 - after / before, 1), 0.9)}
+                        for label, (before, after) in list(shrunk.items())[:_NAMED]
+                    ],
+                }
+            )
+        return entries
+
+    def exact(self) -> list[dict[str, Any]]:
+        """All of it as it was counted, for the data holder only."""
+        n = max(self.n_records, 1)
+        return [
+            *(
+                {
+                    "what": "agreement",
+                    "attribute": one.attribute,
+                    "classes_of": list(one.classes_of),
+                    "records": one.records,
+                    "share": one.records / n,
+                }
+                for one in self.agreements
+            ),
+            *(
+                {"what": "unique_values", "attribute": one.attribute, "values": one.values, "share": one.values / n}
+                for one in self.singles
+                if one.values
+            ),
+            *(
+                {
+                    "what": "categories",
+                    "attribute": one.attribute,
+                    "before": one.before,
+                    "after": one.after,
+                    "vanished": [f"{label} ({count})" for label, count in list(one.vanished.items())[:_EXACT]],
+                    "shrunk": [
+                        {"category": label, "lost": 1 - after / before, "before": before, "after": after}
+                        for label, (before, after) in list(one.shrunk.items())[:_EXACT]
+                    ],
+                }
+                for one in self.categories
+                if one.vanished or one.shrunk
+            ),
+        ]
+
+    def on_written(self, table: pa.Table, recipe: Recipe) -> Exposure:
+        """The same, with all that a reader can count taken from the table as it was written."""
+        read = Frame.of(table, "pyarrow")
+        counted = _counted(read, recipe, self.blocks)
+        categories = tuple(replace(one, after=_n_values(read, one.attribute)) for one in self.categories)
+        return replace(counted, categories=categories, blocks=self.blocks)
+
+
+def exposure_of(
+    released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]], original: Frame | None = None
+) -> Exposure:
+    """Count what k does not hide on a released table of records.
+
+    Parameters
+    ----------
+    released : Frame
+    recipe : Recipe
+    blocks : sequence of sequences of str
+        The attributes of each promise of k-anonymity.
+    original : Frame, optional
+        For what became of its categories.
+    """
+    chosen = tuple(tuple(block) for block in blocks)
+    counted = replace(_counted(released, recipe, chosen), blocks=chosen)
+    if original is None:
+        return counted
+    named = [
+        name
+        for name in recipe.schema.quasi_identifiers
+        if recipe.schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)
+        and name in released.names
+        and name in original.names
+    ]
+    return replace(counted, categories=tuple(_categories(original, released, name) for name in named))
+
+
+def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, Any]) -> Finding:
+    """Count again what a statement tells of this, as far as the published table alone shows it.
+
+    That is all but which categories the original had.
+    """
+    name = "what k does not hide"
+    try:
+        told_entries = [dict(one) for one in statement["exposure"]]
+        blocks = [tuple(one["attributes"]) for one in statement["guarantees"]]
+        gone = [entry for entry in told_entries if entry["what"] == "categories"]
+        lacking = {*(attribute for block in blocks for attribute in block), *(one["attribute"] for one in gone)}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Finding(name, False, "is not in the statement, or damaged")
+    frame = Frame.of(table, "pyarrow")
+    if lacking.difference(frame.names):
+        return Finding(name, False, "cannot be counted: columns are lacking")
+    counted = _counted(frame, recipe, blocks)
+    if _canonical(told_entries) != _canonical([*counted.public(), *gone]):
+        return Finding(name, False, "the statement tells it otherwise than the table shows it")
+    if not all(_can_be(entry, frame, recipe, counted.least) for entry in gone):
+        return Finding(name, False, "the statement tells of categories what cannot be")
+    return Finding(name, True, f"{len(told_entries)} figures of the statement were counted again on the table")
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, default=str)
+
+
+def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) -> bool:
+    """Whether what is told of an attribute's categories fits the published ones; the original's a reader cannot see."""
+    attribute = recipe.attributes.get(entry["attribute"])
+    if attribute is None or attribute.kind not in (Kind.NOMINAL, Kind.ORDINAL):
+        return False
+    few = entry.get("before") is None
+    keys = {"what", "attribute", "before", "after", "vanished", "shrunk", *(["fewer_than"] if few else [])}
+    try:
+        shrunk = [(one["category"], one["lost"]) for one in entry["shrunk"] if set(one) == {"category", "lost"}]
+        named = [str(label) for label in entry["vanished"]]
+        return (
+            set(entry) == keys
+            and entry.get("fewer_than") == (least if few else None)
+            and entry["after"] == coarse_count(_n_values(frame, entry["attribute"]))
+            and (few or entry["before"] >= entry["after"])
+            and len(shrunk) == len(entry["shrunk"]) <= _NAMED
+            and len(set(named)) == len(named) <= _NAMED
+            and all(isinstance(label, str) and 0.5 <= lost <= 0.9 for label, lost in shrunk)
+        )
+    except (KeyError, TypeError):
+        return False
+
+
+def _counted(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:
+    schema = recipe.schema
+    confidential = [name for name in schema.of_role(Role.CONFIDENTIAL) if name in released.names]
+    untouched = [name for name in released.names if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]
+    worst: dict[str, Agreement] = {}
+    for block in blocks if confidential and released.n_records else ():
+        labels = combinations(released, block)
+        for name in confidential:
+            found = Agreement(name, tuple(block), agreeing_records(released.column(name).codes, labels))
+            worst[name] = max(worst.get(name, found), found, key=lambda one: one.records)
+    singles = [Singles(name, single_values(released.column(name).codes)) for name in untouched]
+    return Exposure(
+        recipe.k,
+        released.n_records,
+        tuple(sorted(worst.values(), key=lambda one: -one.records)),
+        tuple(sorted(singles, key=lambda one: -one.values)),
+        (),
+    )
+
+
+def _categories(original: Frame, released: Frame, name: str) -> Categories:
+    before, after = (_counts(frame, name) for frame in (original, released))
+    gone = {label: count for label, count in before.items() if label not in after}
+    halved = {
+        label: (count, after[label]) for label, count in before.items() if label in after and 2 * after[label] < count
+    }
+    return Categories(
+        name,
+        len(before),
+        len(after),
+        dict(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
+        dict(sorted(halved.items(), key=lambda item: (item[1][1] - item[1][0], item[0]))),
+    )
+
+
+def _counts(frame: Frame, name: str) -> dict[str, int]:
+    codes, labels = frame.column(name).encoded
+    counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+    return {str(label): int(count) for label, count in zip(labels, counts, strict=True) if count}
+
+
+def _n_values(frame: Frame, name: str) -> int:
+    codes = frame.column(name).codes
+    return int(codes.max(initial=-1)) + 1

@@ -1,0 +1,164 @@
+"""The statement: the guarantees of a release with their assumptions, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from microagg.privacy.guarantee import Guarantee
+from microagg.privacy.verify import Recount
+from microagg.statements.exposure_text import TITLE, told
+from microagg.tables.phrases import names_phrase
+
+__all__ = ["Statement", "printable"]
+
+_SHOWN = 12  # blocks of attributes, or expenses, that the text tells one by one; the JSON has them all
+
+SEEDED = "Made with a fixed seed: for research, not for publication."
+
+
+NOTHING_TO_COUNT = (
+    "Nothing can be counted on the released table: that every cell has at least k records was checked when it was made."
+)
+MADE_NOT_COUNTED = (
+    "Nothing of this can be counted on the released table: it is about how the table was made. That the table holds "
+    "nothing but values of the public domain was checked."
+)
+NO_GUARANTEE = "No guarantee is stated: see the remarks."
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a release promises and how that was checked.
+
+    Attributes
+    ----------
+    guarantees : tuple of Guarantee
+        Empty if the method proves nothing about records.
+    recounts : tuple of Recount
+        For each guarantee that can be counted, what was counted on the released table.
+    n_records : int
+    remarks : tuple of str
+        What was done to records on the way that a reader must know.
+    seeded : bool
+        True if chance was replaced by a fixed seed.
+    budget : dict or None
+        Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
+    exposure : tuple of dict or None
+        Of a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
+    """
+
+    guarantees: tuple[Guarantee, ...]
+    recounts: tuple[Recount, ...]
+    n_records: int
+    remarks: tuple[str, ...] = ()
+    seeded: bool = False
+    budget: Mapping[str, Any] | None = None
+    exposure: tuple[Mapping[str, Any], ...] | None = None
+
+    @property
+    def for_publication(self) -> bool:
+        """True if something is promised, it was found to hold, and chance was real."""
+        return bool(self.guarantees) and all(count.holds for count in self.recounts) and not self.seeded
+
+    def as_dict(self) -> dict[str, Any]:
+        """The statement as plain dicts and lists."""
+        return {
+            "for_publication": self.for_publication,
+            "n_records": self.n_records,
+            "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
+            "recounts": [count.as_dict() for count in self.recounts],
+            **({} if self.exposure is None else {"exposure": [dict(one) for one in self.exposure]}),
+            **({} if self.budget is None else {"budget": dict(self.budget)}),
+            "remarks": self._all_remarks(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Statement:
+        """The statement that :meth:`as_dict` told; what it derives is derived again.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If this is no statement.
+        """
+        remarks = [str(remark) for remark in content["remarks"]]
+        seeded = remarks[-1:] == [SEEDED]
+        counts = [{key: value for key, value in count.items() if key != "holds"} for count in content["recounts"]]
+        return cls(
+            guarantees=tuple(Guarantee.from_dict(one) for one in content["guarantees"]),
+            recounts=tuple(Recount(**count | {"attributes": tuple(count["attributes"])}) for count in counts),
+            n_records=content["n_records"],
+            remarks=tuple(remarks[:-1] if seeded else remarks),
+            seeded=seeded,
+            budget=content.get("budget"),
+            exposure=None if "exposure" not in content else tuple(dict(one) for one in content["exposure"]),
+        )
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def __str__(self) -> str:
+        lines = [] if self.guarantees else [NO_GUARANTEE]
+        counts = {count.attributes: count for count in self.recounts}
+        for guarantee in self.guarantees[:_SHOWN]:
+            lines += _paragraph(f"{guarantee.title} on {names_phrase(guarantee.attributes)}.")
+            if not guarantee.counted:
+                lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
+                continue
+            count = counts[guarantee.attributes]
+            lines += _paragraph(
+                f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
+                f"rarest shared by {count.smallest} records."
+            )
+        if len(self.guarantees) > _SHOWN:
+            lines += _paragraph(
+                f"The same on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names them."
+            )
+        # Guarantees on several blocks differ in their attributes only.
+        for guarantee in self.guarantees[:1]:
+            if self.budget is not None:
+                lines += [*_paragraph(f"Unit: {guarantee.unit}."), *self._spending()]
+            lines += _paragraph(f"Protects {guarantee.target}.")
+            lines += _paragraph(f"Against {guarantee.against}.")
+            lines += ["Assumes:", *_bullets(guarantee.assumptions)]
+            lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
+        exposed = told(self.exposure or ())
+        if exposed:
+            lines += [TITLE, *_bullets(exposed)]
+        remarks = self._all_remarks()
+        if remarks:
+            lines += ["Remarks:", *_bullets(remarks)]
+        return "\n".join(printable(line) for line in lines) + "\n"
+
+    def _spending(self) -> list[str]:
+        assert self.budget is not None
+        told = [
+            f"epsilon {one['epsilon']:.6g} by {one['mechanism']} on {one['on']}"
+            + (f", scale {one['scale']:.6g}" if one.get("scale") is not None else "")
+            + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
+            for one in self.budget["expenses"]
+        ]
+        if len(told) > _SHOWN:
+            told[_SHOWN:] = [f"and by {len(told) - _SHOWN:,} more, which statement.json lists"]
+        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
+
+    def _all_remarks(self) -> list[str]:
+        return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
+
+
+def printable(line: str) -> str:
+    """Control characters (of a column's name) as escapes: a statement is shown on terminals."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
+
+
+def _paragraph(text: str) -> list[str]:
+    return textwrap.wrap(text, 100)
+
+
+def _bullets(items: Sequence[str]) -> list[str]:
+    wrapped = (textwrap.wrap(item, 100, initial_indent="  - ", subsequent_indent="    ") for item in items)
+    return [line for item in wrapped for line in item]

@@ -1,0 +1,1 @@
+"""The field's reference tables, and a generated one for demonstrations."""
