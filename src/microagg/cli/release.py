@@ -56,7 +56,6 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
-    from microagg.methods.catalogue import method_named
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
@@ -114,7 +113,7 @@ def release(
         say(f"Note: {declared_missing}")
     if target_format in TEXT_FORMATS and has_labels(table):
         say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
-    if method_named(chosen.method).is_private:
+    if chosen.entry.is_private:
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(

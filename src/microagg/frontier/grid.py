@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.errors import RecipeError
-from microagg.methods.catalogue import K_ANONYMOUS, METHODS, Method, method_named
+from microagg.methods.catalogue import METHODS, method_named
+from microagg.methods.method import K_ANONYMOUS, Method
 from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice, SpaceChoice
 from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe
@@ -97,7 +98,7 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
         fitting, remarks = _fitting(recipe, method)
         left_out |= dict.fromkeys(remarks)
         for settings, changes in _variants(recipe, choice, method, n_records):
-            if n_records is not None and method.labels != "values" and changes["k"] > n_records:
+            if n_records is not None and not method.mixes_values and changes["k"] > n_records:
                 left_out[f"k = {changes['k']}: the table has {n_records} records"] = None
                 continue
             try:

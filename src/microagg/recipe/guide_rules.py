@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from microagg.errors import did_you_mean
-from microagg.methods.catalogue import Method, method_named
+from microagg.methods.catalogue import Method
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.schema import toml_key
 
@@ -42,7 +42,7 @@ def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
 
 def forms_cells_of_records(method: Method) -> bool:
     """Whether its cells are of whole records, whatever the number of attributes."""
-    return method.labels == "records" and method.partitioner_class.max_attributes is None
+    return method.has_cells and method.partitions == "records" and method.partitioner_class.max_attributes is None
 
 
 def can_be_guided(method: Method) -> bool:
@@ -65,7 +65,7 @@ def check_guides(recipe: Recipe) -> None:
             raise ValueError("space.dependence: no attribute has role = 'confidential'; there is nothing to depend on")
         raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
     _check_guides_named(recipe, names, f"space.{form}.{keys[form]}")
-    method = method_named(recipe.method)
+    method = recipe.entry
     if not forms_cells_of_records(method):
         raise ValueError(
             f"space.{form}: {method.name} does not form cells of records from several attributes. 'mdav' does"

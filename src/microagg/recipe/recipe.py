@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from microagg.errors import RecipeError, did_you_mean
 from microagg.methods.catalogue import find_method, method_named
+from microagg.methods.method import Method
 from microagg.recipe.choices import (
     AggregateChoice,
     AggregateForm,
@@ -179,14 +180,19 @@ class Recipe(BaseModel):
         """The attributes, by role."""
         return Schema(self.attributes)
 
+    @cached_property
+    def entry(self) -> Method:
+        """The method, as the catalogue has it."""
+        return method_named(self.method)
+
     @property
     def rows(self) -> str:
         """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
         if self.privacy is None:
             return "records"
-        private = method_named(self.method).private
+        private = self.entry.private
         form = self.privacy.form or private.forms[0]
-        return "records" if form in private.linked_forms else getattr(private, "rows", {}).get(form, "ranks")
+        return "records" if form in private.linked_forms else str(private.rows.get(form, "ranks"))
 
     @property
     def guides(self) -> tuple[str, ...]:
