@@ -29,7 +29,7 @@ from microagg.private.public_types import with_public_columns
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
-from microagg.releases.guidance import guided, told, told_of_pairing
+from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, as_they_are, groups_of_block, prepare
 from microagg.releases.release import Release
 from microagg.releases.representatives import published_columns, rounded, sampled_columns, spikes_of
@@ -221,8 +221,8 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, said = groups_of_block(prepared, attributes, recipe)
-        guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
-        labels, certified, searches = _partition(guidance.matrix, groups.labels, recipe, seed)
+        guided = shape_space(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
+        labels, certified, searches = _partition(guided.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -236,11 +236,11 @@ def _form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> Protect
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
-        guidance_told = told(guidance, matrix, attributes, labels, guides, recipe)
-        pairing_told = told_of_pairing(attributes, labels, paired, recipe)
-        remarks += [*said, *certified, *searches.remarks(attributes), *guidance_told.remarks, *pairing_told.remarks]
-        guided_by += [guidance_told.facts] if guidance_told.facts else []
-        paired_by += [pairing_told.facts] if pairing_told.facts else []
+        guidance = describe_guidance(guided, matrix, attributes, labels, guides, recipe)
+        pairing = describe_pairing(attributes, labels, paired, recipe)
+        remarks += [*said, *certified, *searches.remarks(attributes), *guidance.remarks, *pairing.remarks]
+        guided_by += [guidance.facts] if guidance.facts else []
+        paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
