@@ -17,7 +17,7 @@ from joblib.externals.loky import get_reusable_executor
 import microagg
 from declarations import numeric
 from microagg import Recipe
-from microagg.errors import RecipeError
+from microagg.errors import ParameterError, RecipeError
 from microagg.frontier.grid import grid_of, settings_of_points
 from microagg.frontier.tradeoff import tradeoff
 from microagg.releases.check.check import check_release
@@ -129,6 +129,12 @@ def test_a_release_is_guided_by_it_and_says_so(people):
     assert "with the help of confidential attributes (spread, scale = 2): column 'pay'" in said
     assert "diversity of pay within cells" in said
     assert "diversity of pay within cells" not in " ".join(str(plain.statement).split())
+
+
+def test_a_guide_that_contradicts_itself_is_refused_before_anything_is_written(spread, people, monkeypatch):
+    monkeypatch.setattr(spread, "fact_keys", frozenset({"scale", "shift"}))
+    with pytest.raises(ParameterError, match="the guide SpreadChoice gave the facts form, scale, attributes, D_X, D_Y"):
+        microagg.release(people, declared(space=SPREAD))
 
 
 @pytest.mark.usefixtures("spread")

@@ -129,7 +129,7 @@ def _derived_methods(recipe: Recipe) -> tuple[str, ...]:
 
 
 def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]:
-    """The keys of the recipe that must change for a method to carry it out, and what is to be said of that."""
+    """The keys of the recipe that must change for a method to carry it out, and remarks about what that drops."""
     changes: dict[str, Any] = {"method": method.name, "sweep": None}
     remarks = []
     if method.name != recipe.method:

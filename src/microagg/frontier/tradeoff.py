@@ -32,7 +32,7 @@ class Tradeoff:
     parameter : str
         The key that was varied, such as ``"lambda"`` or ``"alpha"``.
     rows : tuple of dict
-        For each value: the value, ``information_loss`` and the measures (None where one cannot be had).
+        For each value: the value, ``information_loss`` and the measures (None where one has no value).
     """
 
     parameter: str
@@ -43,7 +43,7 @@ class Tradeoff:
         return (self.parameter, "information_loss", *MEASURES)
 
     def as_csv(self) -> str:
-        """The table as CSV text; empty where a measure cannot be had."""
+        """The table as CSV text; empty where a measure has no value."""
         lines = [",".join(self.columns)]
         for row in self.rows:
             lines.append(",".join("" if row[column] is None else repr(row[column]) for column in self.columns))

@@ -8,7 +8,7 @@ So errors are those of an ordinary model: they name the key, and unknown keys ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, ClassVar, Self
@@ -17,7 +17,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     SerializerFunctionWrapHandler,
     create_model,
     model_serializer,
@@ -64,7 +63,7 @@ class OpenTable(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _ask_the_registry(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _ask_the_registry(cls, value: Any, handler: Callable[[Any], Self]) -> Self:
         if cls.model_config["extra"] == "forbid" or isinstance(value, cls):  # closed, or validated before
             return handler(value)
         checked = cls.closed().model_validate(value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg.errors import ParameterError
 from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
 from microagg.recipe.recipe import Recipe
@@ -81,7 +82,8 @@ def describe_guidance(
     recipe: Recipe,
 ) -> StageDescription:
     """Say that the cells of a block were guided, by what, and how diverse the guiding attributes are in them."""
-    if recipe.space.guide is None:
+    guide = recipe.space.guide
+    if guide is None:
         return StageDescription((), {})
     confidential = mixed_space(guides, recipe.space.standardize).matrix
     n_cells = int(labels.max()) + 1
@@ -89,12 +91,17 @@ def describe_guidance(
     d_y = within_cell_sse(confidential, labels, n_cells) / (len(labels) * len(guides))
     facts = {
         **guided.facts,
-        "attributes": [guide.name for guide in guides],
+        "attributes": [attribute.name for attribute in guides],
         "D_X": d_x,
         "D_Y": d_y,
-        **recipe.space.guide.figures(d_x, d_y),
+        **guide.figures(d_x, d_y),
         "diversity": cells_diversity(guides, labels).as_dict(),
     }
+    if fault_of_guidance(facts, recipe):  # or a check of the release would find fault with its manifest
+        raise ParameterError(
+            f"the guide {type(guide).__name__} gave the facts {', '.join(facts)}, which its own facts_fit and "
+            "fact_keys do not allow"
+        )
     return StageDescription(guidance_words(facts, attributes, recipe), facts)
 
 
