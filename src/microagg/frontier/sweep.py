@@ -98,7 +98,7 @@ def sweep(
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     grid = grid_of(recipe, frame.n_records)
-    lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
+    lambda_ = recipe.space.weight_of_d_y
     tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
     outcomes: dict[str, Outcome] = {}
     if store is not None:

@@ -34,7 +34,7 @@ from microagg.recipe.choices import (
     StrataChoice,
 )
 from microagg.recipe.explain import explain, explain_toml
-from microagg.recipe.guide_rules import check_guides, guiding_attributes
+from microagg.recipe.guide_rules import check_guides, check_swept_guides, guiding_attributes
 from microagg.recipe.input import InputChoice
 from microagg.recipe.method_rules import check_method
 from microagg.recipe.output import OutputChoice
@@ -155,8 +155,7 @@ class Recipe(BaseModel):
             if unknown:
                 hint = did_you_mean(unknown[0], self.attributes)
                 raise ValueError(f"input.{key} names {unknown[0]!r}, which is not declared.{hint}")
-        if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
-            raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
+        check_swept_guides(self)
         return self
 
     @field_serializer("attributes")

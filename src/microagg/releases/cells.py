@@ -19,7 +19,7 @@ from microagg.methods.searches import Searches, require_uninterrupted
 from microagg.partition.base import within_cell_sse
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
-from microagg.releases.guidance import guided, told, told_of_pairing
+from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
 from microagg.space.blocks import choose_blocks, contiguous_blocks
@@ -61,8 +61,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
     for attributes in chosen:
         matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
         groups, of_groups = groups_of_block(prepared, attributes, recipe)
-        guidance = guided(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
-        labels, certified, searches = _partition(guidance.matrix, groups.labels, recipe, seed)
+        guided = shape_space(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
+        labels, certified, searches = _partition(guided.matrix, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -76,11 +76,11 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         else:
             arrays |= published_columns(measured, cells, matrix, recipe)
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
-        of_guide = told(guidance, matrix, attributes, labels, guides, recipe)
-        of_pairs = told_of_pairing(attributes, labels, paired, recipe)
-        remarks += [*of_groups, *certified, *searches.remarks(attributes), *of_guide.remarks, *of_pairs.remarks]
-        guided_by += [of_guide.facts] if of_guide.facts else []
-        paired_by += [of_pairs.facts] if of_pairs.facts else []
+        guidance = describe_guidance(guided, matrix, attributes, labels, guides, recipe)
+        pairing = describe_pairing(attributes, labels, paired, recipe)
+        remarks += [*of_groups, *certified, *searches.remarks(attributes), *guidance.remarks, *pairing.remarks]
+        guided_by += [guidance.facts] if guidance.facts else []
+        paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
         total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0

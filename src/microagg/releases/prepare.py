@@ -123,8 +123,8 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
             f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
             "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
         )
-    # Only where guides are coordinates: a made-up label must not teach a discriminant or a prediction.
-    if guides_incomplete and recipe.missing.policy is MissingPolicy.IMPUTE and recipe.space.dependence is not None:
+    fills_in = recipe.space.guide is not None and recipe.space.guide.fills_in_missing
+    if guides_incomplete and recipe.missing.policy is MissingPolicy.IMPUTE and fills_in:
         guides = [_impute(column, weights) if column.missing.any() else column for column in guides]
         remarks.append(
             f"missing values of {columns_phrase([column.name for column in guides_incomplete])} were replaced by the "
