@@ -20,12 +20,14 @@ from microagg import MDAV, VMDAV, NearOptimal, Projection
 from microagg._halt import INTERRUPT, Halt, attended
 from microagg._progress import shown_by
 from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mdav_roads, uncompiled, vmdav
+from microagg.partition._kernels import mdav as kernels
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts, optimal_starts
 from microagg.partition.starts import start_of_search
 from microagg.partition.uncompiled import choice, cuts
 from microagg.partition.uncompiled.choice import always_by, numpy_costs_less
-from microagg.partition.uncompiled.mdav import form_mdav_cells
+from microagg.partition.uncompiled.mdav import _Cells, form_mdav_cells
+from microagg.partition.uncompiled.sums import sum_columns
 from microagg.partition.uncompiled.vmdav import form_vmdav_cells
 from partition_tables import tables
 
@@ -38,6 +40,11 @@ def forever(*_: int) -> bool:
 
 
 # --- the same cells --------------------------------------------------------------------------------------------------
+
+
+def many_magnitudes(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Values too far apart for any two floats to hold their sum: the order of adding them shows."""
+    return rng.normal(size=(n, d)) * 10.0 ** rng.integers(-30, 30, size=(n, d))
 
 
 def assert_same_cells(X: np.ndarray, k: int, gamma: float) -> None:
@@ -54,9 +61,9 @@ def assert_same_cells(X: np.ndarray, k: int, gamma: float) -> None:
 
 
 @compiled
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, many_magnitudes])
 def test_numpy_and_kernels_form_the_same_cells(kind):
-    rng = np.random.default_rng(200 + KINDS.index(kind))
+    rng = np.random.default_rng([200, len(kind.__name__)])
     for turn in range(120):
         n = int(rng.integers(2, 90 if turn % 5 else 400))
         sizes = [2, 3, int(rng.integers(2, 30)), n // 3, n // 2, n // 2 + 1, n - 1, n]
@@ -69,6 +76,21 @@ def test_numpy_and_kernels_form_the_same_cells(kind):
 @settings(max_examples=60)
 def test_they_do_so_without_the_compiler_too(table, gamma):
     assert_same_cells(*table, gamma)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", [*KINDS, many_magnitudes])
+def test_sums_of_the_remaining_records_are_the_same_to_the_last_bit(kind):
+    """A centroid that differs in its last bit changes a cell in one table of a million: labels would not show it."""
+    X, k = kind(np.random.default_rng(7), 90, 4), 4
+    high, low = np.zeros(4), np.zeros(4)
+    kernels.sums_of_columns(X, high, low)
+    np.testing.assert_array_equal(sum_columns(X), [high, low])
+    places, labels, state = np.arange(90), np.full(90, -1), np.array([90, 0])
+    kernels.form_cells(X, k, 3 * k, np.array(X.T, order="C"), places, places.copy(), high, low, labels, state, 10**9)
+    cells = _Cells(X, k)
+    np.testing.assert_array_equal(cells.form(3 * k, forever), labels)
+    np.testing.assert_array_equal([cells.high, cells.low], [high, low])
 
 
 @compiled
