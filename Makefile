@@ -49,6 +49,7 @@ lint: $(VENV)/.lint  ## style, formatting and types
 
 bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
+	$(BIN)/python benchmarks/first_release.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
 	$(BIN)/python benchmarks/cross_moment.py

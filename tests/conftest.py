@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import microagg
+from microagg.partition.uncompiled.choice import always_by
 
 # Property tests draw the same examples on every run: a failure is a fact about the code, not about the day.
 settings.register_profile(
@@ -41,6 +42,12 @@ _DRAWING = {
 }
 
 
+# These hold kernels against their plain listings, on small tables. Left to itself, a process that has not loaded a
+# kernel would have NumPy answer for them (see `microagg.partition.uncompiled`), and the kernels would go untested. All
+# other tests leave the choice alone, as users do; that it changes no result is tested in partition/test_uncompiled.py.
+_OF_KERNELS = ("partition", "contract", "reference")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--repeat", type=int, default=1, help="How many times to run each test that is marked chance.")
 
@@ -64,6 +71,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if repeats > 1 and _draws(metafunc.definition.path):
         metafunc.fixturenames.append("repetition")
         metafunc.parametrize("repetition", range(repeats))
+
+
+@pytest.fixture(autouse=True)
+def kernels_where_they_are_tested(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let kernels form the cells in the tests of kernels."""
+    with always_by("kernels" if request.path.parent.name in _OF_KERNELS else None):
+        yield
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""The roads to MDAV's cells: plain, brute, tree, and the choice between them. All lead to the same labels."""
+"""The roads to MDAV's cells: plain, brute, tree, NumPy alone, and the choice. All lead to the same labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from microagg._halt import Halt, current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg.partition._compiling import announce_compiling, needs_compiling
+from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["ALGORITHMS", "GivesUp", "mdav_cells", "mdav_cells_unless"]
 
@@ -33,6 +35,8 @@ _PROBE = 2_000_000  # distances and bounds after which tree and scan are first c
 _VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wait for memory
 _BUILDING, _COMPILING = 0.02, 10.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
+_VALUES_PER_PORTION = 10_000_000  # by NumPy
+_COUNTED_FROM = 20_000  # records; above, some who ask for cells want to be told what they cost, which kernels count
 NONE_SEEN = np.zeros(3, dtype=np.int64)
 
 
@@ -42,12 +46,57 @@ def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> In
     halt = current_halt()
     if algorithm == "plain":
         return _plain(X, k, two_cells_from, halt)
+    if algorithm == "auto" and _numpy_costs_less(X, k):
+        return _by_numpy(X, k, two_cells_from, lambda *_: halt.now())
     return _Peeling(X, k, two_cells_from, algorithm, lambda *_: halt.now()).run()
 
 
 def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
     """Cells of MDAV by the quickest road; given up on the way, the 2k records or more without a cell have -1."""
-    return _Peeling(near_one(X), k, 3 * k, "auto", gives_up).run()
+    X = near_one(X)
+    if len(X) <= _COUNTED_FROM and _numpy_costs_less(X, k):
+        return _by_numpy(X, k, 3 * k, gives_up)
+    return _Peeling(X, k, 3 * k, "auto", gives_up).run()
+
+
+def _numpy_costs_less(X: FloatArray, k: int) -> bool:
+    """Whether the cells are formed by NumPy sooner than kernels are ready (constants set by a few timings)."""
+    n_records, dimension = X.shape
+    distances = 0.75 * n_records**2 / k  # three searches for two cells, among half of the records on average
+    seconds = distances * (14e-9 + 2.6e-9 * dimension) + n_records * (5e-6 + 30e-6 / k)
+    return numpy_costs_less("mdav", seconds, lambda: _kernel(begins_with_tree(X, "auto")), _COMPILING)
+
+
+def _by_numpy(X: FloatArray, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
+    """Scan all remaining records in NumPy."""
+    from microagg.partition.uncompiled.mdav import form_mdav_cells
+
+    n_records, dimension = X.shape
+    values = 0
+
+    def goes_on(remaining: int) -> bool:
+        nonlocal values
+        values += 3 * remaining * dimension
+        if values < _VALUES_PER_PORTION:
+            return True
+        values = 0
+        _report(remaining, n_records)
+        return not gives_up(1.0 - remaining / n_records, np.nan, True)
+
+    labels = form_mdav_cells(X, k, two_cells_from, goes_on)
+    if (labels >= 0).all():
+        _report(0, n_records)
+    return labels
+
+
+def _kernel(by_tree: bool) -> Any:
+    if by_tree:
+        from microagg.partition._kernels.mdav_tree import form_cells_tree
+
+        return form_cells_tree
+    from microagg.partition._kernels.mdav_brute import form_cells_brute
+
+    return form_cells_brute
 
 
 def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
@@ -93,6 +142,15 @@ def effective_dimension(X: FloatArray) -> float:
     return float(np.trace(covariances)) ** 2 / squares if squares > 0 else 0.0
 
 
+def begins_with_tree(X: FloatArray, algorithm: str) -> bool:
+    """Whether a tree is searched first; "auto" judges by the number of records and by their effective dimension."""
+    if algorithm != "auto":
+        return algorithm == "tree"
+    if len(X) < _TREE_FROM:
+        return False
+    return len(X) >= _SCAN_BELOW or effective_dimension(X) <= _SCAN_FROM
+
+
 class _Peeling:
     """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
 
@@ -106,7 +164,7 @@ class _Peeling:
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
         self.gives_up, self.is_given_up = gives_up, False
-        self._announce()
+        announce_compiling(_kernel(self.begins_with_tree))
         self.space = filter_space(X)
         self.walk = begin_walk(X, self.space)
         self.rows = distinct_rows(X)
@@ -115,24 +173,9 @@ class _Peeling:
         self.state = np.array([self.n_records, 0])
         self.portion = max(_DISTANCES_PER_PORTION // self.dimension, 1)
 
-    @property
-    def begins_with_tree(self) -> bool:
-        if self.algorithm != "auto":
-            return bool(self.algorithm == "tree")
-        if self.n_records < _TREE_FROM:
-            return False
-        return self.n_records >= _SCAN_BELOW or self.effective_dimension <= _SCAN_FROM
-
     @cached_property
-    def effective_dimension(self) -> float:
-        return effective_dimension(self.X)
-
-    def _announce(self) -> None:
-        if self.begins_with_tree:
-            from microagg.partition._kernels.mdav_tree import form_cells_tree as kernel
-        else:
-            from microagg.partition._kernels.mdav_brute import form_cells_brute as kernel
-        announce_compiling(kernel)
+    def begins_with_tree(self) -> bool:
+        return begins_with_tree(self.X, self.algorithm)
 
     def run(self) -> IntArray:
         if self.begins_with_tree:

@@ -15,6 +15,7 @@ from microagg._scaling import near_one
 from microagg._validation import Constraint, Integer, Real
 from microagg.partition._compiling import announce_compiling
 from microagg.partition.base import Partitioner, within_cell_sse
+from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["VMDAV"]
 
@@ -24,6 +25,8 @@ IntArray = npt.NDArray[np.int64]
 GAMMAS = tuple(round(0.1 * step, 1) for step in range(13))
 _DISTANCES_PER_PORTION = 300_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
+_VALUES_PER_PORTION = 10_000_000  # by NumPy
+_COMPILING_SCAN, _COMPILING_TREE = 4.0, 12.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,12 @@ class VMDAV(Partitioner):
 
 
 def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
+    X = near_one(X)
+    if _numpy_costs_less(X, k):
+        return _by_numpy(X, k, gamma)
     from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
     from microagg.partition._kernels.vmdav import join_nearest
 
-    X = near_one(X)
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
     total, low = np.zeros(dimension), np.zeros(dimension)
@@ -123,6 +128,47 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     form_cells(X, k, gamma, outside_in, labels, state)
     if not current_halt().now():  # interrupted, the labels are not looked at
         join_nearest(X, labels, int(state[1]))
+    return labels
+
+
+def _numpy_costs_less(X: FloatArray, k: int) -> bool:
+    """Whether the cells are formed by NumPy sooner than kernels are ready (constants set by a few timings)."""
+    n_records, dimension = X.shape
+    distances = 0.5 * n_records**2 * (1.0 + 3.0 / k)  # from every record, to half of the others on average
+    seconds = distances * (6e-9 + 2.5e-9 * dimension) + n_records * 12e-6
+    by_tree = n_records >= _TREE_FROM
+    return numpy_costs_less("vmdav", seconds, lambda: _kernel(by_tree), _COMPILING_TREE if by_tree else _COMPILING_SCAN)
+
+
+def _kernel(by_tree: bool) -> Any:
+    if by_tree:
+        from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree
+
+        return form_variable_cells_tree
+    from microagg.partition._kernels.vmdav import form_variable_cells
+
+    return form_variable_cells
+
+
+def _by_numpy(X: FloatArray, k: int, gamma: float) -> IntArray:
+    """Look at all remaining records every time, in NumPy."""
+    from microagg.partition.uncompiled.vmdav import form_vmdav_cells
+
+    n_records, dimension = X.shape
+    halt, values = current_halt(), 0
+
+    def goes_on(remaining: int, passes: int) -> bool:
+        nonlocal values
+        values += passes * remaining * dimension
+        if values < _VALUES_PER_PORTION:
+            return True
+        values = 0
+        report("forming cells", 1.0 - (remaining / n_records) ** 2)
+        return not halt.now()
+
+    labels = form_vmdav_cells(X, k, gamma, goes_on)
+    if not halt.now():
+        report("forming cells", 1.0)
     return labels
 
 
