@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from numba import njit
 
 from mdav_tables import KINDS, compiled
-from microagg.partition._kernels import filter_space as fs
-from microagg.partition._kernels import grid as gr
-from microagg.partition._kernels import lanes
-from microagg.partition._kernels.jit import OPTIONS
-from microagg.partition._kernels.lanes import WIDTH, load, store, take_pair_products
-from microagg.partition._kernels.rows import distinct_rows
-from microagg.partition._kernels.tree_build import split_at
+from microagg._kernels import simd as lanes
+from microagg._kernels.jit import OPTIONS
+from microagg._kernels.simd import WIDTH, load, store, take_pair_products
+from microagg.partition._kernels.mdav import filter_space as fs
+from microagg.partition._kernels.mdav.rows import distinct_rows
+from microagg.partition._kernels.mdav.scan import grid as gr
+from microagg.partition._kernels.mdav.tree.build import split_at
 
 
 def float32_squared_distance(a, b, order, fused):
@@ -143,7 +143,7 @@ def test_products_of_pairs_are_those_of_whole_numbers(monkeypatch, llvm_version)
 
 @compiled
 def test_the_smallest_of_many_values_are_kept_in_order():
-    from microagg.partition._kernels.candidates import keep_smallest
+    from microagg.partition._kernels.mdav.nearest import keep_smallest
 
     @njit
     def keep_all(kept, n_lanes, values):
@@ -183,10 +183,10 @@ def test_a_split_puts_no_larger_key_first(values, place):
 @compiled
 def test_lists_of_answers_are_exact_and_in_order():
     """Each list of one pass against a full float64 sort, with ties, outliers and rows that have several records."""
-    from microagg.partition._kernels import answers as an
-    from microagg.partition._kernels.blocks import build_blocks
-    from microagg.partition._kernels.notes import answer, room_for_notes
-    from microagg.partition._kernels.walk import begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import begin_walk
+    from microagg.partition._kernels.mdav.scan import neighbour_lists as an
+    from microagg.partition._kernels.mdav.scan.blocks import build_blocks
+    from microagg.partition._kernels.mdav.scan.candidate_pass import answer, room_for_notes
 
     @njit(**OPTIONS)
     def ask(rows, blocks, space, batch, notes, answers, seeds):
@@ -221,9 +221,9 @@ def test_lists_of_answers_are_exact_and_in_order():
 @compiled
 def test_boxes_bound_every_point_in_them():
     """Near and far bounds against all points of boxes near and far, in float32 as they are computed."""
-    from microagg.partition._kernels.tree_build import build_tree
-    from microagg.partition._kernels.tree_search import far_bounds, far_terms, near_bounds
-    from microagg.partition._kernels.walk import RADIUS, begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, begin_walk
+    from microagg.partition._kernels.mdav.tree.build import build_tree
+    from microagg.partition._kernels.mdav.tree.search import far_bounds, far_terms, near_bounds
 
     @njit
     def bounds(tree, query32, radius, space, near, far):
@@ -253,7 +253,7 @@ def test_boxes_bound_every_point_in_them():
 
 @pytest.mark.kernel
 def test_a_key_bounds_distances_however_the_centroid_wanders():
-    from microagg.partition._kernels import walk as wk
+    from microagg.partition._kernels.mdav import centroid_tracker as wk
 
     key_from, move_centroid = (getattr(f, "py_func", f) for f in (wk.key_from, wk.move_centroid))
     rng = np.random.default_rng(15)

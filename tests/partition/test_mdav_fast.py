@@ -14,9 +14,9 @@ import pytest
 from mdav_tables import KINDS, compiled
 from microagg import MDAV
 from microagg._progress import shown_by
-from microagg.partition import _mdav_roads as roads
-from microagg.partition._kernels.plain import mdav_generic
-from microagg.partition._kernels.rows import distinct_rows
+from microagg.partition import _mdav_search as roads
+from microagg.partition._kernels.listings import mdav_generic
+from microagg.partition._kernels.mdav.rows import distinct_rows
 from microagg.partition.base import cells_in_order
 
 
@@ -145,7 +145,7 @@ def test_records_that_are_equal_or_nearly():
 @compiled
 @pytest.mark.parametrize("ratio", [1.02, 1.5, 3.0])
 def test_the_scan_refines_its_grid_while_records_shrink_to_a_point(monkeypatch, ratio):
-    from microagg.partition._kernels import blocks
+    from microagg.partition._kernels.mdav.scan import blocks
 
     renewals = []
     renew = blocks.renew_grid

@@ -14,13 +14,13 @@ from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
 from microagg._halt import Halt
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
-from microagg.partition._kernels import cells as cell_kernels
-from microagg.partition._kernels import descent
-from microagg.partition._kernels import pool as pool_kernels
-from microagg.partition._kernels import pools as kernels
-from microagg.partition._kernels.chance import chance_from, draw_below, draw_share, draw_word, shuffle
-from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
-from microagg.partition._kernels.split import split_records
+from microagg.partition._kernels.local_search import annealing as kernels
+from microagg.partition._kernels.local_search import cell_lists as cell_kernels
+from microagg.partition._kernels.local_search import descent
+from microagg.partition._kernels.local_search import pool as pool_kernels
+from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg.partition._kernels.local_search.split import split_records
+from microagg.partition._kernels.random import chance_from, draw_below, draw_share, draw_word, shuffle
 from microagg.partition._kernels.stars import DONE, price_cells
 from microagg.partition.base import within_cell_sse
 from microagg.partition.certificate import certify

@@ -34,7 +34,7 @@ _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
 
 def chance_states(random_state: int | None, count: int) -> list[IntArray]:
     """As many independent states of chance, from a seed or, without one, from the system's source of randomness."""
-    from microagg.partition._kernels.chance import chance_from
+    from microagg.partition._kernels.random import chance_from
 
     seed = secrets.randbits(128) if random_state is None else int(random_state)
     return [chance_from(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
@@ -76,8 +76,8 @@ class Pools:
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
-        from microagg.partition._kernels.cells import cells_of
-        from microagg.partition._kernels.pool import room_for_pools
+        from microagg.partition._kernels.local_search.cell_lists import cells_of
+        from microagg.partition._kernels.local_search.pool import room_for_pools
 
         if not self.searchable:
             return
@@ -88,8 +88,8 @@ class Pools:
         self._anneal(cells, pool, steps, effort, chance, halt, found)
 
     def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
-        from microagg.partition._kernels.cells import one_of_each_cell
-        from microagg.partition._kernels.pools import sweep
+        from microagg.partition._kernels.local_search.annealing import sweep
+        from microagg.partition._kernels.local_search.cell_lists import one_of_each_cell
 
         portion = self._steps_per_portion()
         for _ in range(sweeps):
@@ -108,7 +108,7 @@ class Pools:
     def _anneal(
         self, cells: Any, pool: Any, steps: int, effort: Effort, chance: IntArray, halt: Halt, found: Found
     ) -> None:
-        from microagg.partition._kernels.pools import anneal
+        from microagg.partition._kernels.local_search.annealing import anneal
 
         done = 0
         portion = max(1, min(max(self._steps_per_portion(), len(self.X) // 20), steps // 50))
@@ -137,7 +137,7 @@ class Pools:
 
     def _distances(self, cells: Any) -> tuple[FloatArray, float]:
         """Each record's distance to the centroid of its cell, and the SSE."""
-        from microagg.partition._kernels.cells import distances_to_centroids
+        from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
 
         distances = np.empty(len(self.X))
         sse = distances_to_centroids(self.X, cells.label, len(cells.size), distances)
@@ -146,8 +146,8 @@ class Pools:
 
 def split_order(X: FloatArray, halt: Halt) -> IntArray:
     """The records in the order of a median split."""
-    from microagg.partition._kernels.chance import chance_from
-    from microagg.partition._kernels.split import split_records
+    from microagg.partition._kernels.local_search.split import split_records
+    from microagg.partition._kernels.random import chance_from
 
     order = np.arange(len(X))
     split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0, halt.flag)
@@ -159,9 +159,9 @@ def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
 
     Halted, some have none.
     """
-    from microagg.partition._kernels.chance import chance_from
-    from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
-    from microagg.partition._kernels.split import split_records
+    from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+    from microagg.partition._kernels.local_search.split import split_records
+    from microagg.partition._kernels.random import chance_from
 
     n_records = len(X)
     few = n_records <= _ALL_PAIRS_UP_TO
@@ -216,7 +216,7 @@ def searched(
 
 
 def _sse(X: FloatArray, labels: IntArray) -> float:
-    from microagg.partition._kernels.cells import distances_to_centroids
+    from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
 
     return float(distances_to_centroids(X, labels, int(labels.max()) + 1, np.empty(len(X))))
 

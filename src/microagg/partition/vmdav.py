@@ -106,8 +106,8 @@ class VMDAV(Partitioner):
 
 
 def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
-    from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
-    from microagg.partition._kernels.vmdav import join_nearest
+    from microagg.partition._kernels.mdav.plain.cells import squared_distances, sums_of_columns
+    from microagg.partition._kernels.mdav.plain.variable_cells import join_nearest
 
     X = near_one(X)
     n_records, dimension = X.shape
@@ -128,7 +128,7 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
 
 def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """Look at all remaining records every time."""
-    from microagg.partition._kernels.vmdav import form_variable_cells
+    from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
 
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
@@ -142,13 +142,13 @@ def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
 
 def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """The same cells, by searching a tree."""
-    from microagg.partition._kernels.candidates import room_for_nearest
-    from microagg.partition._kernels.filter_space import filter_space
-    from microagg.partition._kernels.rows import distinct_rows
-    from microagg.partition._kernels.tree_build import build_tree
-    from microagg.partition._kernels.tree_search import room_for_search
-    from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree, room_for_growing
-    from microagg.partition._kernels.walk import begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import begin_walk
+    from microagg.partition._kernels.mdav.filter_space import filter_space
+    from microagg.partition._kernels.mdav.nearest import room_for_nearest
+    from microagg.partition._kernels.mdav.rows import distinct_rows
+    from microagg.partition._kernels.mdav.tree.build import build_tree
+    from microagg.partition._kernels.mdav.tree.search import room_for_search
+    from microagg.partition._kernels.mdav.tree.variable_cells import form_variable_cells_tree, room_for_growing
 
     announce_compiling(form_variable_cells_tree)
     n_records, dimension = X.shape

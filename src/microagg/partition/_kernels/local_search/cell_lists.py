@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from microagg.partition._kernels.chance import draw_below, shuffle
+from microagg.partition._kernels.random import draw_below, shuffle
 
 
 class Cells(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.partition._kernels.candidates import sort_nearest
-from microagg.partition._kernels.filter_space import place_query
-from microagg.partition._kernels.jit import entry, inlined, merged
-from microagg.partition._kernels.lanes import WIDTH
-from microagg.partition._kernels.rows import Rows, chosen_rows
-from microagg.partition._kernels.tree import FIRST, drop_row, refit
-from microagg.partition._kernels.tree_search import (
+from microagg._kernels.jit import entry, inlined, merged
+from microagg._kernels.simd import WIDTH
+from microagg.partition._kernels.mdav.centroid_tracker import move_centroid, take_off
+from microagg.partition._kernels.mdav.filter_space import place_query
+from microagg.partition._kernels.mdav.nearest import sort_nearest
+from microagg.partition._kernels.mdav.rows import Rows, chosen_rows
+from microagg.partition._kernels.mdav.tree.search import (
     CELLS_FORMED,
     FAMILIES_SEEN,
     POINTS_SEEN,
@@ -18,7 +18,7 @@ from microagg.partition._kernels.tree_search import (
     farthest_from_query,
     nearest_to_query,
 )
-from microagg.partition._kernels.walk import move_centroid, take_off
+from microagg.partition._kernels.mdav.tree.tree import FIRST, drop_row, refit
 
 
 def remaining_rows(rows: Rows) -> Rows:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.partition._kernels.filter_space import FilterSpace, fill_coordinates
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.lanes import WIDTH
-from microagg.partition._kernels.rows import Rows, chosen_rows
-from microagg.partition._kernels.tree import NOWHERE, Tree, fit_leaf, fit_parent, raise_keys
-from microagg.partition._kernels.walk import RADIUS, Walk, largest_norm
+from microagg._kernels.jit import entry, inner
+from microagg._kernels.simd import WIDTH
+from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, Walk, largest_norm
+from microagg.partition._kernels.mdav.filter_space import FilterSpace, fill_coordinates
+from microagg.partition._kernels.mdav.rows import Rows, chosen_rows
+from microagg.partition._kernels.mdav.tree.tree import NOWHERE, Tree, fit_leaf, fit_parent, raise_keys
 
 SAMPLE = 128
 CACHE = 1 << 24  # bytes of the last-level cache that one may hope for

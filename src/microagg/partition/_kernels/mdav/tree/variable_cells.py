@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.candidates import NO_RECORD, Nearest, comes_before, room_for_nearest
-from microagg.partition._kernels.filter_space import place_query
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.lanes import WIDTH
-from microagg.partition._kernels.mdav_tree import take_cell, take_record
-from microagg.partition._kernels.tree import FIRST, refit
-from microagg.partition._kernels.tree_search import FAMILIES_SEEN, POINTS_SEEN, nearest_to_query
+from microagg._kernels.jit import entry, inner
+from microagg._kernels.simd import WIDTH
+from microagg.partition._kernels.mdav.filter_space import place_query
+from microagg.partition._kernels.mdav.nearest import NO_RECORD, Nearest, comes_before, room_for_nearest
+from microagg.partition._kernels.mdav.tree.cells import take_cell, take_record
+from microagg.partition._kernels.mdav.tree.search import FAMILIES_SEEN, POINTS_SEEN, nearest_to_query
+from microagg.partition._kernels.mdav.tree.tree import FIRST, refit
 
 
 class Growing(NamedTuple):

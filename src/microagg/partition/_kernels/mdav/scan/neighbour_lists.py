@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.blocks import BLOCK, address_of, n_pairs_of
-from microagg.partition._kernels.candidates import Nearest, forget
-from microagg.partition._kernels.jit import inner
+from microagg._kernels.jit import inner
+from microagg.partition._kernels.mdav.nearest import Nearest, forget
+from microagg.partition._kernels.mdav.scan.blocks import BLOCK, address_of, n_pairs_of
 
 SEEDS = 6  # with two vector registers each they fill the registers of the commonest processors
 SLOTS = 40 * SEEDS  # a guess that is given up too early is made again ...

@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.candidates import forget, limit_from_block, offer_far, offer_near
-from microagg.partition._kernels.filter_space import block_distances, farthest_reach, place_query, slack_for
-from microagg.partition._kernels.jit import inner, merged
-from microagg.partition._kernels.lanes import (
+from microagg._kernels.jit import inner, merged
+from microagg._kernels.simd import (
     WIDTH,
     add_product,
     everywhere,
@@ -29,8 +27,10 @@ from microagg.partition._kernels.lanes import (
     which_at_least,
     which_at_most,
 )
-from microagg.partition._kernels.tree import FIRST, Tree, leaf_with_largest_key, set_leaf_key
-from microagg.partition._kernels.walk import PATH, RADIUS, certain_distance, key_from, shrink_radius
+from microagg.partition._kernels.mdav.centroid_tracker import PATH, RADIUS, certain_distance, key_from, shrink_radius
+from microagg.partition._kernels.mdav.filter_space import block_distances, farthest_reach, place_query, slack_for
+from microagg.partition._kernels.mdav.nearest import forget, limit_from_block, offer_far, offer_near
+from microagg.partition._kernels.mdav.tree.tree import FIRST, Tree, leaf_with_largest_key, set_leaf_key
 
 MOST_KEPT = 64  # of a leaf's distances, to begin with a close limit
 POINTS_SEEN, FAMILIES_SEEN, CELLS_FORMED = 0, 1, 2

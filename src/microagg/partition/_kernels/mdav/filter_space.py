@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.lanes import (
+from microagg._kernels.jit import entry, inner
+from microagg._kernels.simd import (
     WIDTH,
     add_product,
     everywhere,

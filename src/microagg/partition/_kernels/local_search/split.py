@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from microagg.partition._kernels.chance import draw_share
+from microagg.partition._kernels.random import draw_share
 
 
 @njit(cache=True, nogil=True)

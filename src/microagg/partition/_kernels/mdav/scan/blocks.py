@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.filter_space import FilterSpace
-from microagg.partition._kernels.grid import blur_for, pack, step_for
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.lanes import (
+from microagg._kernels.jit import entry, inner
+from microagg._kernels.simd import (
     WIDTH,
     add,
     add_product,
@@ -28,8 +26,10 @@ from microagg.partition._kernels.lanes import (
     take_pair_products,
     to_floats,
 )
-from microagg.partition._kernels.rows import Rows
-from microagg.partition._kernels.walk import RADIUS, Walk
+from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, Walk
+from microagg.partition._kernels.mdav.filter_space import FilterSpace
+from microagg.partition._kernels.mdav.rows import Rows
+from microagg.partition._kernels.mdav.scan.grid import blur_for, pack, step_for
 
 BLOCK = 256
 STEP, COARSE = 0, 1

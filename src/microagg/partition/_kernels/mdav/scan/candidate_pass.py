@@ -16,21 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, length_of, length_of_near_lists, list_of
-from microagg.partition._kernels.blocks import BLOCK, STEP, n_blocks_left, points_in
-from microagg.partition._kernels.candidates import NO_RECORD, comes_before, keep_smallest, offer_row, sort_nearest
-from microagg.partition._kernels.filter_space import exact_distance
-from microagg.partition._kernels.grid import (
-    ANY,
-    FAR_ANY,
-    FAR_NONE,
-    NONE,
-    blur_for,
-    limit_from_bound,
-    limit_from_distance,
-)
-from microagg.partition._kernels.jit import inlined, inner, merged
-from microagg.partition._kernels.lanes import (
+from microagg._kernels.jit import inlined, inner, merged
+from microagg._kernels.simd import (
     WIDTH,
     any_negative,
     either,
@@ -42,6 +29,26 @@ from microagg.partition._kernels.lanes import (
     take_pair_products,
     which_at_least,
     which_at_most,
+)
+from microagg.partition._kernels.mdav.filter_space import exact_distance
+from microagg.partition._kernels.mdav.nearest import NO_RECORD, comes_before, keep_smallest, offer_row, sort_nearest
+from microagg.partition._kernels.mdav.scan.blocks import BLOCK, STEP, n_blocks_left, points_in
+from microagg.partition._kernels.mdav.scan.grid import (
+    ANY,
+    FAR_ANY,
+    FAR_NONE,
+    NONE,
+    blur_for,
+    limit_from_bound,
+    limit_from_distance,
+)
+from microagg.partition._kernels.mdav.scan.neighbour_lists import (
+    FAR,
+    NEAR,
+    SEEDS,
+    length_of,
+    length_of_near_lists,
+    list_of,
 )
 
 MOST_UPPERS = 256  # beyond, keeping them in order costs more than weighing what is noted now and then

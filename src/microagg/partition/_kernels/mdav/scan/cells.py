@@ -13,8 +13,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.answers import FAR, NEAR, SEEDS, add_seed, list_of
-from microagg.partition._kernels.blocks import (
+from microagg._kernels.jit import entry, inner, merged
+from microagg.partition._kernels.mdav.centroid_tracker import (
+    PATH,
+    RADIUS,
+    certain_distance,
+    key_from,
+    move_centroid,
+    shrink_radius,
+    take_off,
+)
+from microagg.partition._kernels.mdav.filter_space import exact_distance, farthest_reach
+from microagg.partition._kernels.mdav.nearest import offer_far
+from microagg.partition._kernels.mdav.scan.blocks import (
     BLOCK,
     COARSE,
     STEP,
@@ -25,20 +36,9 @@ from microagg.partition._kernels.blocks import (
     points_in,
     slack_of,
 )
-from microagg.partition._kernels.candidates import offer_far
-from microagg.partition._kernels.filter_space import exact_distance, farthest_reach
-from microagg.partition._kernels.grid import is_on_grid, pack
-from microagg.partition._kernels.jit import entry, inner, merged
-from microagg.partition._kernels.notes import answer
-from microagg.partition._kernels.walk import (
-    PATH,
-    RADIUS,
-    certain_distance,
-    key_from,
-    move_centroid,
-    shrink_radius,
-    take_off,
-)
+from microagg.partition._kernels.mdav.scan.candidate_pass import answer
+from microagg.partition._kernels.mdav.scan.grid import is_on_grid, pack
+from microagg.partition._kernels.mdav.scan.neighbour_lists import FAR, NEAR, SEEDS, add_seed, list_of
 
 GUESSED_BLOCKS = 10  # with so many, ninety-nine guesses in a hundred come true
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from microagg.partition._kernels.mdav import BLOCK, add_compensated, scan, squared_distances
+from microagg.partition._kernels.mdav.plain.cells import BLOCK, add_compensated, scan, squared_distances
 
 
 @njit(cache=True, nogil=True)

@@ -52,7 +52,7 @@ def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
 
 def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
     """Scan all remaining records in float64."""
-    from microagg.partition._kernels.mdav import form_cells, sums_of_columns
+    from microagg.partition._kernels.mdav.plain.cells import form_cells, sums_of_columns
 
     announce_compiling(form_cells)
     n_records, dimension = X.shape
@@ -97,10 +97,10 @@ class _Peeling:
     """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
 
     def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> None:
-        from microagg.partition._kernels.candidates import room_for_nearest
-        from microagg.partition._kernels.filter_space import filter_space
-        from microagg.partition._kernels.rows import distinct_rows
-        from microagg.partition._kernels.walk import begin_walk
+        from microagg.partition._kernels.mdav.centroid_tracker import begin_walk
+        from microagg.partition._kernels.mdav.filter_space import filter_space
+        from microagg.partition._kernels.mdav.nearest import room_for_nearest
+        from microagg.partition._kernels.mdav.rows import distinct_rows
 
         self.X = X
         self.n_records, self.dimension = X.shape
@@ -129,9 +129,9 @@ class _Peeling:
 
     def _announce(self) -> None:
         if self.begins_with_tree:
-            from microagg.partition._kernels.mdav_tree import form_cells_tree as kernel
+            from microagg.partition._kernels.mdav.tree.cells import form_cells_tree as kernel
         else:
-            from microagg.partition._kernels.mdav_brute import form_cells_brute as kernel
+            from microagg.partition._kernels.mdav.scan.cells import form_cells_brute as kernel
         announce_compiling(kernel)
 
     def run(self) -> IntArray:
@@ -158,9 +158,9 @@ class _Peeling:
 
     def _search_tree(self) -> None:
         """Search the tree; with "auto", only as long as that is cheaper than scanning."""
-        from microagg.partition._kernels.mdav_tree import form_cells_tree, remaining_rows
-        from microagg.partition._kernels.tree_build import build_tree
-        from microagg.partition._kernels.tree_search import room_for_search
+        from microagg.partition._kernels.mdav.tree.build import build_tree
+        from microagg.partition._kernels.mdav.tree.cells import form_cells_tree, remaining_rows
+        from microagg.partition._kernels.mdav.tree.search import room_for_search
 
         rows, tree = build_tree(self.rows, self.space, self.walk)
         search = room_for_search(tree, self.dimension, self.k)
@@ -198,17 +198,17 @@ class _Peeling:
 
     def _scanning_is_cheaper(self, search: float, scan: float) -> bool:
         """The difference shrinks with the rows; half of it must be worth building blocks and, once, compiling."""
-        from microagg.partition._kernels.mdav_brute import form_cells_brute
+        from microagg.partition._kernels.mdav.scan.cells import form_cells_brute
 
         gain = 0.5e-9 * (search - scan) * float(self.state[0]) / self.k
         return bool(gain > (_COMPILING if needs_compiling(form_cells_brute) else _BUILDING))
 
     def _scan_blocks(self) -> None:
-        from microagg.partition._kernels.answers import room_for_answers, room_for_batch
-        from microagg.partition._kernels.blocks import COARSE, build_blocks, renew_grid
-        from microagg.partition._kernels.mdav_brute import form_cells_brute, room_for_scan
-        from microagg.partition._kernels.notes import room_for_notes
-        from microagg.partition._kernels.walk import RADIUS
+        from microagg.partition._kernels.mdav.centroid_tracker import RADIUS
+        from microagg.partition._kernels.mdav.scan.blocks import COARSE, build_blocks, renew_grid
+        from microagg.partition._kernels.mdav.scan.candidate_pass import room_for_notes
+        from microagg.partition._kernels.mdav.scan.cells import form_cells_brute, room_for_scan
+        from microagg.partition._kernels.mdav.scan.neighbour_lists import room_for_answers, room_for_batch
 
         announce_compiling(form_cells_brute)
         blocks = build_blocks(self.rows, self.space, self.walk)

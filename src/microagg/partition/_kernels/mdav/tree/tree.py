@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.filter_space import range_of
-from microagg.partition._kernels.jit import inlined, inner
-from microagg.partition._kernels.lanes import WIDTH, largest, least, load
+from microagg._kernels.jit import inlined, inner
+from microagg._kernels.simd import WIDTH, largest, least, load
+from microagg.partition._kernels.mdav.filter_space import range_of
 
 FIRST = np.int64(0)  # typed: a bare 0 would make the compiler compile its callee once more
 NOWHERE = np.float32(1e18)  # an empty box goes from here to minus here: far from every query, and never far enough

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.filter_space import A_LITTLE_LESS, FilterSpace
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.mdav import add_compensated, sums_of_columns
+from microagg._kernels.jit import entry, inner
+from microagg.partition._kernels.mdav.filter_space import A_LITTLE_LESS, FilterSpace
+from microagg.partition._kernels.mdav.plain.cells import add_compensated, sums_of_columns
 
 PATH, RADIUS = 0, 1
 

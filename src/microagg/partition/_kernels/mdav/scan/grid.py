@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.partition._kernels.jit import entry, inner
+from microagg._kernels.jit import entry, inner
 
 REACH = 32000.0
 ANY, NONE = np.int64(2**31 - 2**26), np.int64(-1)  # limits that every S, or no S, is within

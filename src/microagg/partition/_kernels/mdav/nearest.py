@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microagg.partition._kernels.filter_space import exact_distance, far_limit, farthest_reach, near_limit
-from microagg.partition._kernels.jit import inlined, inner
-from microagg.partition._kernels.lanes import (
+from microagg._kernels.jit import inlined, inner
+from microagg._kernels.simd import (
     WIDTH,
     everywhere,
     load,
@@ -23,6 +22,7 @@ from microagg.partition._kernels.lanes import (
     which_at_least,
     which_at_most,
 )
+from microagg.partition._kernels.mdav.filter_space import exact_distance, far_limit, farthest_reach, near_limit
 
 NO_RECORD = np.iinfo(np.int64).max
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from microagg.partition._kernels.chance import draw_share
-from microagg.partition._kernels.jit import entry, inner
+from microagg._kernels.jit import entry, inner
+from microagg.partition._kernels.random import draw_share
 
 
 class Pool(NamedTuple):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.partition._kernels.jit import entry, inner
-from microagg.partition._kernels.pool import pool_sse, sum_up
+from microagg._kernels.jit import entry, inner
+from microagg.partition._kernels.local_search.pool import pool_sse, sum_up
 
 TRUSTED_ROUNDS = 8  # rounds over a pool's records in which sums are only updated; few descents take more
 MOST_ROUNDS = 1_000
