@@ -76,12 +76,12 @@ def test_the_road_may_change_between_any_cells(monkeypatch):
     monkeypatch.setattr(roads, "_PROBE", 2000)
     for portions in (1, 2, 3, 5, 9):
         turns = iter(range(portions))
-        monkeypatch.setattr(roads._Peeling, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
+        monkeypatch.setattr(roads._MdavRun, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
         np.testing.assert_array_equal(labels_of(X, 5, "auto"), expected)
 
 
 def test_the_scan_takes_over_when_that_pays_and_is_compiled_only_for_a_long_search(monkeypatch):
-    peeling = roads._Peeling(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
+    peeling = roads._MdavRun(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
     thousand_cells = [np.array([1000 * points, 1000 * 20, 1000]) for points in (500, 500_000, 50_000_000)]
     for is_compiled, answers in ((True, [False, True, True]), (False, [False, False, True])):
         monkeypatch.setattr(roads, "needs_compiling", lambda _, known=is_compiled: not known)

@@ -17,7 +17,7 @@ from microagg._halt import Halt
 from microagg.partition._kernels.local_search import annealing as kernels
 from microagg.partition._kernels.local_search import cell_lists as cell_kernels
 from microagg.partition._kernels.local_search import pool as pool_kernels
-from microagg.partition._kernels.random import chance_from
+from microagg.partition._kernels.random import seed_rng
 from microagg.partition.base import within_cell_sse
 from microagg.partition.efforts import Effort
 from microagg.partition.refine import improved
@@ -108,9 +108,9 @@ def descend_everywhere() -> None:
     for seed in (6, 8, 9, 16):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.integers(-2, 3, n_records).astype(float), rng.choice(NEARLY_ZERO, n_records)])
-        cells = cell_kernels.cells_of(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
-        pool = pool_kernels.room_for_pools(6, k, 2)
-        near, chance = near_records(X, k, Halt()), chance_from([seed, 1, 2, 3])
+        cells = cell_kernels.list_cells(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
+        pool = pool_kernels.allocate_pool(6, k, 2)
+        near, chance = near_records(X, k, Halt()), seed_rng([seed, 1, 2, 3])
         before = sse(X, cells.label)
         kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, stop)
         assert sse(X, cells.label) <= before * (1 + 1e-9)

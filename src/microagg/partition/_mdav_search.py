@@ -1,4 +1,4 @@
-"""The roads to MDAV's cells: plain, brute, tree, and the choice between them. All lead to the same labels."""
+"""MDAV by a plain scan, a filtered scan or a tree, and the choice between them. All give the same labels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import Halt, current_halt
+from microagg._halt import current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
-from microagg.partition._compiling import announce_compiling, needs_compiling
+from microagg.partition._compiling import needs_compiling
 
 __all__ = ["ALGORITHMS", "GivesUp", "mdav_cells", "mdav_cells_unless"]
 
@@ -24,7 +24,7 @@ GivesUp = Callable[[float, float, bool], bool]
 
 ALGORITHMS = ("auto", "tree", "brute", "plain")
 
-# About a tenth of a second of distances at a time: between portions progress is told and an interrupt is heard.
+# About a tenth of a second of distances at a time: between portions, progress is reported and interrupts are handled.
 _DISTANCES_PER_PORTION = 150_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
 _SCAN_FROM = 7.0  # effective dimensions; from here on a tree rules out too little, ...
@@ -37,24 +37,28 @@ NONE_SEEN = np.zeros(3, dtype=np.int64)
 
 
 def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> IntArray:
-    """Cells of MDAV, by the road that `algorithm` names; interrupted, labels that mean nothing."""
-    X = near_one(X)
+    """Cells of MDAV, by the search that `algorithm` names; after an interrupt, the labels mean nothing."""
     halt = current_halt()
-    if algorithm == "plain":
-        return _plain(X, k, two_cells_from, halt)
-    return _Peeling(X, k, two_cells_from, algorithm, lambda *_: halt.now()).run()
+    return _search(near_one(X), k, two_cells_from, algorithm, lambda *_: halt.now())
 
 
 def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
-    """Cells of MDAV by the quickest road; given up on the way, the 2k records or more without a cell have -1."""
-    return _Peeling(near_one(X), k, 3 * k, "auto", gives_up).run()
+    """Cells of MDAV by the quickest search; if it is given up, the 2k records or more without a cell have -1."""
+    return _search(near_one(X), k, 3 * k, "auto", gives_up)
 
 
-def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
+def _search(X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> IntArray:
+    from microagg._kernels.jit import HAS_VECTORS
+
+    if algorithm == "plain" or not HAS_VECTORS:
+        return _scan_plainly(X, k, two_cells_from, gives_up)
+    return _MdavRun(X, k, two_cells_from, algorithm, gives_up).run()
+
+
+def _scan_plainly(X: FloatArray, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
     """Scan all remaining records in float64."""
     from microagg.partition._kernels.mdav.plain.cells import form_cells, sums_of_columns
 
-    announce_compiling(form_cells)
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
     record_at, place_of = np.arange(n_records), np.arange(n_records)
@@ -63,7 +67,9 @@ def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0])
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
-    while state[0] > 0 and not halt.now():
+    # Half a scan per cell on average, about a nanosecond for three attributes of a record.
+    cost = 0.5 * n_records * 1.3 * dimension / 3.0 / k / 1000.0
+    while state[0] > 0 and not gives_up(1.0 - state[0] / n_records, cost, True):
         form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
         _report(state[0], n_records)
     return labels
@@ -93,24 +99,23 @@ def effective_dimension(X: FloatArray) -> float:
     return float(np.trace(covariances)) ** 2 / squares if squares > 0 else 0.0
 
 
-class _Peeling:
-    """MDAV under way: what the filtered searches share, so that one can take over from the other between any cells."""
+class _MdavRun:
+    """One run of MDAV: what the filtered searches share, so that one can take over from the other between any cells."""
 
     def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> None:
-        from microagg.partition._kernels.mdav.centroid_tracker import begin_walk
+        from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
         from microagg.partition._kernels.mdav.filter_space import filter_space
-        from microagg.partition._kernels.mdav.nearest import room_for_nearest
+        from microagg.partition._kernels.mdav.nearest import allocate_nearest
         from microagg.partition._kernels.mdav.rows import distinct_rows
 
         self.X = X
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
         self.gives_up, self.is_given_up = gives_up, False
-        self._announce()
         self.space = filter_space(X)
-        self.walk = begin_walk(X, self.space)
+        self.tracker = track_centroid(X, self.space)
         self.rows = distinct_rows(X)
-        self.nearest = room_for_nearest(k - 1)
+        self.nearest = allocate_nearest(k - 1)
         self.labels = np.full(self.n_records, -1, dtype=np.int64)
         self.state = np.array([self.n_records, 0])
         self.portion = max(_DISTANCES_PER_PORTION // self.dimension, 1)
@@ -126,13 +131,6 @@ class _Peeling:
     @cached_property
     def effective_dimension(self) -> float:
         return effective_dimension(self.X)
-
-    def _announce(self) -> None:
-        if self.begins_with_tree:
-            from microagg.partition._kernels.mdav.tree.cells import form_cells_tree as kernel
-        else:
-            from microagg.partition._kernels.mdav.scan.cells import form_cells_brute as kernel
-        announce_compiling(kernel)
 
     def run(self) -> IntArray:
         if self.begins_with_tree:
@@ -151,8 +149,8 @@ class _Peeling:
     def _cells_to_form(self) -> bool:
         return bool(self.state[0] >= 2 * self.k) and not self.is_given_up
 
-    def _look_up(self, cost: float = np.nan, *, scans: bool = False) -> None:
-        """Between portions: tell how far it is, and ask whether to go on."""
+    def _check_in(self, cost: float = np.nan, *, scans: bool = False) -> None:
+        """Between portions: report progress, and ask whether to go on."""
         _report(self.state[0], self.n_records)
         self.is_given_up = self.gives_up(1.0 - self.state[0] / self.n_records, cost, scans)
 
@@ -160,10 +158,10 @@ class _Peeling:
         """Search the tree; with "auto", only as long as that is cheaper than scanning."""
         from microagg.partition._kernels.mdav.tree.build import build_tree
         from microagg.partition._kernels.mdav.tree.cells import form_cells_tree, remaining_rows
-        from microagg.partition._kernels.mdav.tree.search import room_for_search
+        from microagg.partition._kernels.mdav.tree.search import allocate_search
 
-        rows, tree = build_tree(self.rows, self.space, self.walk)
-        search = room_for_search(tree, self.dimension, self.k)
+        rows, tree = build_tree(self.rows, self.space, self.tracker)
+        search = allocate_search(tree, self.dimension, self.k)
         portion = 0  # one round, which looks at every leaf once and so says nothing about the others
         while self._cells_to_form:
             search.seen[:] = 0
@@ -173,7 +171,7 @@ class _Peeling:
                 rows,
                 tree,
                 self.space,
-                self.walk,
+                self.tracker,
                 search,
                 self.nearest,
                 self.labels,
@@ -182,7 +180,7 @@ class _Peeling:
             )
             judged = self.algorithm == "auto" and portion > 0
             search_ns, scan_ns = self._nanoseconds_per_cell(search.seen, int(tree.counts.sum()))
-            self._look_up(min(search_ns, 0.5 * scan_ns) / self.k / 1000.0 if portion > 0 else np.nan)
+            self._check_in(min(search_ns, 0.5 * scan_ns) / self.k / 1000.0 if portion > 0 else np.nan)
             if judged and self._scanning_is_cheaper(search_ns, scan_ns):
                 break
             portion = min(max(4 * portion, _PROBE), self.portion)
@@ -206,32 +204,31 @@ class _Peeling:
     def _scan_blocks(self) -> None:
         from microagg.partition._kernels.mdav.centroid_tracker import RADIUS
         from microagg.partition._kernels.mdav.scan.blocks import COARSE, build_blocks, renew_grid
-        from microagg.partition._kernels.mdav.scan.candidate_pass import room_for_notes
-        from microagg.partition._kernels.mdav.scan.cells import form_cells_brute, room_for_scan
-        from microagg.partition._kernels.mdav.scan.neighbour_lists import room_for_answers, room_for_batch
+        from microagg.partition._kernels.mdav.scan.candidate_pass import allocate_candidates
+        from microagg.partition._kernels.mdav.scan.cells import allocate_scratch, form_cells_brute
+        from microagg.partition._kernels.mdav.scan.neighbour_lists import allocate_batch, allocate_neighbour_lists
 
-        announce_compiling(form_cells_brute)
-        blocks = build_blocks(self.rows, self.space, self.walk)
-        scratch = room_for_scan(self.dimension)
-        batch, notes = room_for_batch(self.dimension), room_for_notes(self.k)
-        answers = room_for_answers(len(self.rows.first), self.k)
+        blocks = build_blocks(self.rows, self.space, self.tracker)
+        scratch = allocate_scratch(self.dimension)
+        batch, candidates = allocate_batch(self.dimension), allocate_candidates(self.k)
+        lists = allocate_neighbour_lists(len(self.rows.first), self.k)
         n_rows = len(self.rows.first)
         while self._cells_to_form:
-            if self.walk.numbers[RADIUS] < blocks.grid[COARSE]:
-                renew_grid(blocks, self.rows, self.space, self.walk)
+            if self.tracker.numbers[RADIUS] < blocks.grid[COARSE]:
+                renew_grid(blocks, self.rows, self.space, self.tracker)
             form_cells_brute(
                 self.k,
                 self.two_cells_from,
                 self.rows,
                 blocks,
                 self.space,
-                self.walk,
+                self.tracker,
                 scratch,
                 batch,
-                notes,
-                answers,
+                candidates,
+                lists,
                 self.labels,
                 self.state,
                 self.portion,
             )
-            self._look_up(0.5 * self._nanoseconds_per_cell(NONE_SEEN, n_rows)[1] / self.k / 1000.0, scans=True)
+            self._check_in(0.5 * self._nanoseconds_per_cell(NONE_SEEN, n_rows)[1] / self.k / 1000.0, scans=True)

@@ -34,10 +34,10 @@ _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
 
 def chance_states(random_state: int | None, count: int) -> list[IntArray]:
     """As many independent states of chance, from a seed or, without one, from the system's source of randomness."""
-    from microagg.partition._kernels.random import chance_from
+    from microagg.partition._kernels.random import seed_rng
 
     seed = secrets.randbits(128) if random_state is None else int(random_state)
-    return [chance_from(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
+    return [seed_rng(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
 @dataclass
@@ -76,13 +76,13 @@ class Pools:
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
-        from microagg.partition._kernels.local_search.cell_lists import cells_of
-        from microagg.partition._kernels.local_search.pool import room_for_pools
+        from microagg.partition._kernels.local_search.cell_lists import list_cells
+        from microagg.partition._kernels.local_search.pool import allocate_pool
 
         if not self.searchable:
             return
-        cells = cells_of(start.copy(), self.k)
-        pool = room_for_pools(max(self.swept_cells, self.most), self.k, self.X.shape[1])
+        cells = list_cells(start.copy(), self.k)
+        pool = allocate_pool(max(self.swept_cells, self.most), self.k, self.X.shape[1])
         self._sweep(cells, pool, effort.sweeps, chance, halt, found)
         steps = annealing_steps(effort, len(self.X), self.k)
         self._anneal(cells, pool, steps, effort, chance, halt, found)
@@ -147,10 +147,10 @@ class Pools:
 def split_order(X: FloatArray, halt: Halt) -> IntArray:
     """The records in the order of a median split."""
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import chance_from
+    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(X))
-    split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0, halt.flag)
+    split_records(np.ascontiguousarray(X.T), order, 8, seed_rng([0, 0, 0, 0]), 0.0, halt.flag)
     return order
 
 
@@ -161,7 +161,7 @@ def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
     """
     from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import chance_from
+    from microagg.partition._kernels.random import seed_rng
 
     n_records = len(X)
     few = n_records <= _ALL_PAIRS_UP_TO
@@ -175,7 +175,7 @@ def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
     for turn in range(_SPLITS):
         # A fixed chance: the near records belong to the table, not to a run.
         order = np.arange(n_records)
-        chance, wobble = chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0
+        chance, wobble = seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0
         starts = split_records(columns, order, 3 * wanted, chance, wobble, halt.flag)
         if halt.now():
             break

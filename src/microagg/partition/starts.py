@@ -143,11 +143,11 @@ def _split(X: FloatArray, unit: int, halt: Halt) -> tuple[IntArray, IntArray]:
     A time limit does not cut this, about a second for a million records: there has to be some start.
     """
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import chance_from
+    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(X))
     flag = halt.then(None).flag
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([0, 0, 0, 0]), 0.0, flag)
+    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([0, 0, 0, 0]), 0.0, flag)
     if halt.reason == INTERRUPT:
         raise KeyboardInterrupt
     return order, starts

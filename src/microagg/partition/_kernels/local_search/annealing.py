@@ -1,7 +1,7 @@
 """Local search in pools: sweeps of descent, and annealed steps that ruin a pool and let descent recreate it.
 
-Kernels look at ``stop``, an array of one number that another thread sets, and end when it is not 0; the partition is
-whole at any time.
+Kernels look at ``stop``, an array of one number that another thread sets, and end when it is not 0. The partition is
+valid at any time.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ LEAST_GAIN = 1e-10  # relative to the pool's SSE; less is rounding
 
 
 @entry
-def sweep(X, near, cells, pool, k, seeds, pool_cells, chance, stop):
+def sweep(X, near, cells, pool, k, seeds, pool_cells, rng, stop):
     """Descend in the pool around each seed record; returns by how much the SSE fell."""
     gain = 0.0
     for seed in seeds:
         if stop[0] != 0:
             break
-        n_cells = choose_cells(cells, pool, near[seed], seed, pool_cells, 0.0, chance)
+        n_cells = choose_cells(cells, pool, near[seed], seed, pool_cells, 0.0, rng)
         if n_cells < 2:
             continue
         count = gather(X, cells, pool, n_cells, stop)
@@ -41,33 +41,33 @@ def sweep(X, near, cells, pool, k, seeds, pool_cells, chance, stop):
 
 
 @inner
-def draw_pool_seed(n_records, summed_weights, chance):
-    """A record: any, or with a chance proportional to its weight."""
-    if draw_share(chance) < FAR_SEEDS:
+def draw_pool_seed(n_records, summed_weights, rng):
+    """A record: any, or with a probability proportional to its weight."""
+    if draw_share(rng) < FAR_SEEDS:
         total = summed_weights[n_records - 1]
-        return min(np.searchsorted(summed_weights, draw_share(chance) * total), n_records - 1)
-    return draw_below(chance, n_records)
+        return min(np.searchsorted(summed_weights, draw_share(rng) * total), n_records - 1)
+    return draw_below(rng, n_records)
 
 
 @inner
-def is_accepted(change, old, temperature, chance):
-    """Gains always, losses by chance and relative to the pool's own SSE; no change at all is not worth the writing."""
+def is_accepted(change, old, temperature, rng):
+    """Accept gains always, and losses at random, relative to the pool's own SSE; no change is not worth writing."""
     if change < -1e-9 * old:
         return True
     if temperature <= 0.0 or change <= 1e-9 * old:
         return False
-    return change < -temperature * old * np.log(draw_share(chance))
+    return change < -temperature * old * np.log(draw_share(rng))
 
 
 @entry
-def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, chance, stop):
+def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, rng, stop):
     """Ruin and recreate pools of ``fewest`` to ``most`` cells around random records, ``steps`` times."""
     for _ in range(steps):
         if stop[0] != 0:
             break
-        seed = draw_pool_seed(len(X), summed_weights, chance)
-        wanted = fewest + draw_below(chance, most - fewest + 1)
-        n_cells = choose_cells(cells, pool, near[seed], seed, wanted, SKIPPED_NEIGHBOURS, chance)
+        seed = draw_pool_seed(len(X), summed_weights, rng)
+        wanted = fewest + draw_below(rng, most - fewest + 1)
+        n_cells = choose_cells(cells, pool, near[seed], seed, wanted, SKIPPED_NEIGHBOURS, rng)
         if n_cells < 2:
             continue
         count = gather(X, cells, pool, n_cells, stop)
@@ -76,8 +76,8 @@ def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_wei
         old = sse_before(cells, pool, count, n_cells)
         if old <= 0.0:
             continue
-        n_after = disturb(pool, count, n_cells, k, chance)
+        n_after = disturb(pool, count, n_cells, k, rng)
         sum_up(pool, count, n_after)
         new = descend(pool, count, n_after, k, LEAST_GAIN * old, stop)
-        if is_accepted(new - old, old, temperature, chance):
+        if is_accepted(new - old, old, temperature, rng):
             put_back(cells, pool, count, n_cells, n_after)

@@ -1,16 +1,16 @@
-"""A partition that can be changed cell by cell, and what is measured on all of it."""
+"""A partition that can be changed cell by cell, and measures of all of it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from microagg._kernels.jit import compiled
 from microagg.partition._kernels.random import draw_below, shuffle
 
 
-class Cells(NamedTuple):
+class CellLists(NamedTuple):
     """A partition that can be changed cell by cell."""
 
     label: np.ndarray  # (n_records,)
@@ -21,8 +21,8 @@ class Cells(NamedTuple):
     n_free: np.ndarray  # (1,)
 
 
-@njit(cache=True, nogil=True)
-def cells_of(label, k):
+@compiled
+def list_cells(label, k):
     """The partition's lists of members, from labels 0, 1, ... with k to 2k - 1 records each."""
     most_cells = len(label) // k
     members = np.empty((most_cells, 2 * k - 1), dtype=np.int64)
@@ -37,24 +37,24 @@ def cells_of(label, k):
         if size[cell] == 0:
             free[n_free[0]] = cell
             n_free[0] += 1
-    return Cells(label, members, size, np.full(most_cells, np.nan), free, n_free)
+    return CellLists(label, members, size, np.full(most_cells, np.nan), free, n_free)
 
 
-@njit(cache=True, nogil=True)
-def one_of_each_cell(cells, chance):
+@compiled
+def one_of_each_cell(cells, rng):
     """A random member of each cell, in random order."""
     records = np.empty(len(cells.size), dtype=np.int64)
     count = 0
     for cell in range(len(cells.size)):
         if cells.size[cell] > 0:
-            records[count] = cells.members[cell, draw_below(chance, cells.size[cell])]
+            records[count] = cells.members[cell, draw_below(rng, cells.size[cell])]
             count += 1
     drawn = records[:count]
-    shuffle(chance, drawn)
+    shuffle(rng, drawn)
     return drawn
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distances_to_centroids(X, label, most_cells, distances):
     """Fill in each record's distance to the centroid of its cell; returns the SSE."""
     n_records, n_attributes = X.shape

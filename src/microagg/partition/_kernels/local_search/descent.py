@@ -36,7 +36,7 @@ def best_move(x, n_cells, k, label, size, to_cell, own, pair_sum):
 
 
 @entry
-def weigh_cells(x, n_cells, label, per_record, to_cell, mean_to_cell):
+def prepare_swaps(x, n_cells, label, per_record, to_cell, mean_to_cell):
     """Prepare the part of a swap's change that depends on the partner's cell alone; infinite for x's own cell."""
     for B in range(n_cells):
         mean_to_cell[B] = to_cell[B, x] * per_record[B]
@@ -109,8 +109,8 @@ def renew(count, A, B, label, per_record, weight, to_cell, own):
 def descend(pool, count, n_cells, k, tolerance, stop):
     """Apply each record's best move, then its best swap, until a whole round brings nothing; returns the SSE.
 
-    Updated sums carry rounding, by which the same moves can look like gains again and again where distances agree but
-    for their last bits. So from some round on the sums are formed anew before each round, and a round that did not
+    Updated sums carry rounding, so the same moves can look like gains again and again where distances agree except in
+    their last bits. So from some round on the sums are formed anew before each round, and a round that did not
     lower their SSE is the last.
     """
     # Taken out of the pool once: taking an array out of a tuple costs more than a distance.
@@ -130,7 +130,7 @@ def descend(pool, count, n_cells, k, tolerance, stop):
             if change < -tolerance:
                 move(x, target, count, label, size, per_record, weight, distance, to_cell, own, pair_sum)
                 idle = 0
-        weigh_cells(x, n_cells, label, per_record, to_cell, mean)
+        prepare_swaps(x, n_cells, label, per_record, to_cell, mean)
         partner, change = best_swap(x, count, label, weight, distance, to_cell, own, mean, changes)
         idle += 1
         if change < -tolerance:

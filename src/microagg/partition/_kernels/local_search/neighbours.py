@@ -1,14 +1,15 @@
-"""Near records of every record: all pairs where records are few, several overlapping splits where they are many."""
+"""Near records of every record: from all pairs where records are few, otherwise from several overlapping splits."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from microagg._kernels.jit import compiled
 
 NOBODY = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def insert_sorted(distances, records, distance, record):
     """Put a record into an ascending list of fixed length, from which the last falls out."""
     place = len(distances) - 1
@@ -20,7 +21,7 @@ def insert_sorted(distances, records, distance, record):
     records[place] = record
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distances_in_run(columns, start, stop, at, buffer):
     """Squared distances of the record at place ``at`` to those at start..stop-1."""
     buffer[: stop - start] = 0.0
@@ -32,7 +33,7 @@ def distances_in_run(columns, start, stop, at, buffer):
             buffer[i] += gap * gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_of_all(columns, nearest, stop):
     """Fill ``nearest`` with the nearest other records of each record, nearest first; of equals the lowest first."""
     n_records, wanted = nearest.shape
@@ -51,9 +52,9 @@ def nearest_of_all(columns, nearest, stop):
                 limit = near[wanted - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def improve_nearest(columns, order, starts, nearest, near, stop):
-    """Better the lists of near records by those in the same run; ``columns`` are in the order of ``order``.
+    """Improve the lists of near records by those in the same run; ``columns`` are in the order of ``order``.
 
     ``near`` holds the squared distances that belong to ``nearest``.
     """

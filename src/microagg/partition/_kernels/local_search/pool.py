@@ -1,6 +1,6 @@
 """A pool: a few neighbouring cells that are taken together, and what is known about them.
 
-Within a pool everything is told by squared distances D between its records. For a cell g and a record x,
+Within a pool everything follows from the squared distances D between its records. For a cell g and a record x,
 W[g, x] is the sum of D(x, z) over the members z of g (``to_cell``), own[x] is W[cell of x, x], and Q[g] is the sum of D
 over the pairs of g (``pair_sum``). Then SSE(g) = Q[g] / |g|, and no centroid and no coordinate is needed again.
 """
@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from microagg._kernels.jit import entry, inner
+from microagg._kernels.jit import compiled, entry, inner
 from microagg.partition._kernels.random import draw_share
 
 
 class Pool(NamedTuple):
-    """Room for the cells that are rearranged together; allocated once."""
+    """Working space for the cells that are rearranged together; allocated once."""
 
     cell: np.ndarray  # numbers of the pool's cells
     record: np.ndarray  # its records
@@ -31,15 +30,15 @@ class Pool(NamedTuple):
     own: np.ndarray
     pair_sum: np.ndarray  # Q
     mean_to_cell: np.ndarray  # W / size, of one record
-    change: np.ndarray  # of the SSE by a swap, but for what depends on the partner's cell
+    change: np.ndarray  # of the SSE by a swap, without the part that depends on the partner's cell
     to_seed: np.ndarray  # distance to the nearest seed, while rebuilding
     seed: np.ndarray  # the record each cell is rebuilt around
     left: np.ndarray  # the records not yet in a cell
     turn: np.ndarray  # the order in which cells take their records
 
 
-@njit(cache=True, nogil=True)
-def room_for_pools(most_cells, k, n_attributes):
+@compiled
+def allocate_pool(most_cells, k, n_attributes):
     """A pool of up to ``most_cells`` cells, which may become one more."""
     records = most_cells * (2 * k - 1)
     cells = most_cells + 1
@@ -65,14 +64,14 @@ def room_for_pools(most_cells, k, n_attributes):
 
 
 @inner
-def choose_cells(cells, pool, near, record, wanted, skipped, chance):
+def choose_cells(cells, pool, near, record, wanted, skipped, rng):
     """The record's cell and the next ones met along its neighbours, up to ``wanted``; returns how many."""
     pool.cell[0] = cells.label[record]
     found = 1
     for place in range(len(near)):
         if found == wanted:
             break
-        if skipped > 0.0 and draw_share(chance) < skipped:
+        if skipped > 0.0 and draw_share(rng) < skipped:
             continue
         candidate = cells.label[near[place]]
         known = False
@@ -88,7 +87,7 @@ def choose_cells(cells, pool, near, record, wanted, skipped, chance):
 
 @entry
 def gather(X, cells, pool, n_cells, stop):
-    """Collect the records of the chosen cells and their mutual distances; returns how many, 0 if told to stop."""
+    """Collect the records of the chosen cells and their distances; returns how many, or 0 when ``stop`` is set."""
     count = 0
     for c in range(n_cells):
         cell = pool.cell[c]

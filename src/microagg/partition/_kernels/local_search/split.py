@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from microagg._kernels.jit import compiled
 from microagg.partition._kernels.random import draw_share
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def before(values, order, i, value, record):
     """Whether the record at place i comes before (value, record); equal values go by record index."""
     other = values[order[i]]
     return other < value or (other == value and order[i] < record)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def after(values, order, i, value, record):
     other = values[order[i]]
     return other > value or (other == value and order[i] > record)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_at(values, order, start, stop, place):
     """Reorder order[start:stop] so that the records before ``place`` are those with the least values (quickselect)."""
     left, right = start, stop - 1
@@ -46,8 +46,8 @@ def part_at(values, order, start, stop, place):
             return
 
 
-@njit(cache=True, nogil=True)
-def widest_attribute(columns, order, start, stop, chance, wobble):
+@compiled
+def widest_attribute(columns, order, start, stop, rng, wobble):
     """The attribute with the largest variance among the records; each first shrunk by up to the share ``wobble``."""
     widest, most = 0, -1.0
     count = stop - start
@@ -62,18 +62,18 @@ def widest_attribute(columns, order, start, stop, chance, wobble):
             gap = column[order[i]] - mean
             spread += gap * gap
         if wobble > 0.0:
-            spread *= 1.0 - wobble * draw_share(chance)
+            spread *= 1.0 - wobble * draw_share(rng)
         if spread > most:
             widest, most = j, spread
     return widest
 
 
-@njit(cache=True, nogil=True)
-def split_records(columns, order, unit, chance, wobble, stop):
+@compiled
+def split_records(columns, order, unit, rng, wobble, stop):
     """Halve the records in ``order`` down to runs of unit to 2 unit - 1; return where each run starts, and the end.
 
     ``columns`` has one row per attribute. All runs but those at the far end of a split have exactly ``unit`` records.
-    Told to ``stop``, it halves nothing further, and runs are longer.
+    When ``stop`` is set, it halves nothing further, and runs are longer.
     """
     n_records = len(order)
     starts = np.empty(n_records // unit + 2, dtype=np.int64)
@@ -90,7 +90,7 @@ def split_records(columns, order, unit, chance, wobble, stop):
             n_runs += 1
             continue
         middle = start + (n_units // 2) * unit
-        axis = widest_attribute(columns, order, start, end, chance, wobble)
+        axis = widest_attribute(columns, order, start, end, rng, wobble)
         part_at(columns[axis], order, start, end, middle)
         pending[n_pending, 0], pending[n_pending, 1] = middle, end
         pending[n_pending + 1, 0], pending[n_pending + 1, 1] = start, middle

@@ -1,6 +1,6 @@
-"""The centroid of the remaining records on its way: sums, path length, and a bound on who is how far.
+"""The moving centroid of the remaining records: sums, path length, and bounds on distances from it.
 
-Lazy bounds. The record farthest from the centroid is searched in every round, but the centroid hardly moves. A group of
+Lazy bounds. Every round searches the record farthest from the centroid, but the centroid hardly moves. A group of
 rows (a block, a leaf) therefore keeps a key: a bound on its distances when last looked at, minus the length of the
 centroid's path until then. By the triangle inequality key + path length *now* bounds its distances now, and keys of
 different groups can be compared without knowing when each was made. A search looks at groups from the largest key down
@@ -24,37 +24,37 @@ from microagg.partition._kernels.mdav.plain.cells import add_compensated, sums_o
 PATH, RADIUS = 0, 1
 
 
-class Walk(NamedTuple):
+class CentroidTracker(NamedTuple):
     high: npt.NDArray[np.float64]  # sums of the remaining records: high + low, unevaluated
     low: npt.NDArray[np.float64]
     centroid: npt.NDArray[np.float64]
     numbers: npt.NDArray[np.float64]  # PATH: length so far; RADIUS: bound on the norms of remaining rows
 
 
-def begin_walk(X: npt.NDArray[np.float64], space: FilterSpace) -> Walk:
+def track_centroid(X: npt.NDArray[np.float64], space: FilterSpace) -> CentroidTracker:
     dimension = X.shape[1]
     high, low = np.zeros(dimension), np.zeros(dimension)
     sums_of_columns(X, high, low)
-    return Walk(high, low, space.centre.copy(), np.array([0.0, np.inf]))
+    return CentroidTracker(high, low, space.centre.copy(), np.array([0.0, np.inf]))
 
 
 @inner
-def move_centroid(walk, remaining, space):
-    """The centroid of the remaining records; the path grows by the step (times scale), and a little more."""
+def move_centroid(tracker, remaining, space):
+    """Compute the centroid of the remaining records; the path grows by the step (times scale), and a little more."""
     square = 0.0
-    for j in range(walk.centroid.shape[0]):
-        here = walk.high[j] / remaining
-        step = (here - walk.centroid[j]) * space.scale
+    for j in range(tracker.centroid.shape[0]):
+        here = tracker.high[j] / remaining
+        step = (here - tracker.centroid[j]) * space.scale
         square += step * step
-        walk.centroid[j] = here
+        tracker.centroid[j] = here
     step = np.sqrt(square) * (1.0 + 2.0**-30) + space.floor
-    walk.numbers[PATH] = (walk.numbers[PATH] + step) * (1.0 + 2.0**-50)
+    tracker.numbers[PATH] = (tracker.numbers[PATH] + step) * (1.0 + 2.0**-50)
 
 
 @inner
-def key_from(reach, walk):
+def key_from(reach, tracker):
     """The key of a group whose distances from the centroid are at most ``reach`` now."""
-    path = walk.numbers[PATH]
+    path = tracker.numbers[PATH]
     return (reach - path) + (reach + path) * 2.0**-40
 
 
@@ -65,10 +65,10 @@ def certain_distance(squared_distance, space):
 
 
 @inner
-def shrink_radius(walk, squared_distance, centroid_norm, space):
+def shrink_radius(tracker, squared_distance, centroid_norm, space):
     """No remaining row is farther from the centroid than its farthest, so none has a larger norm than that allows."""
     radius = (np.sqrt(squared_distance) * space.scale + centroid_norm + space.floor) * (1.0 + 2.0**-16)
-    walk.numbers[RADIUS] = min(walk.numbers[RADIUS], radius)
+    tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], radius)
 
 
 @entry
@@ -84,7 +84,7 @@ def largest_norm(coordinates):
 
 
 @inner
-def take_off(walk, values, row):
+def take_off(tracker, values, row):
     """Subtract a record from the sums."""
     for j in range(values.shape[1]):
-        walk.high[j], walk.low[j] = add_compensated(walk.high[j], walk.low[j], -values[row, j])
+        tracker.high[j], tracker.low[j] = add_compensated(tracker.high[j], tracker.low[j], -values[row, j])

@@ -32,12 +32,12 @@ from microagg._kernels.jit import entry, inner
 from microagg._kernels.simd import (
     WIDTH,
     add_product,
-    everywhere,
-    largest,
-    least,
+    broadcast,
     load,
     maximum,
     minimum,
+    reduce_max,
+    reduce_min,
     store,
     subtract,
 )
@@ -123,20 +123,20 @@ def exact_distance(values, row, query):
 
 
 @inner
-def block_distances(points, start, stride, n_lanes, query32, totals):
+def block_distances(points, start, stride, n_vectors, query32, totals):
     """Squared float32 distances of a block's points; returns the least and the largest.
 
-    Attribute j of the points lies at ``start + j * stride``; ``n_lanes`` times sixteen points are looked at.
+    Attribute j of the points lies at ``start + j * stride``; ``n_vectors`` times sixteen points are looked at.
     """
-    zero = everywhere(np.float32(0.0))
-    low, high = everywhere(np.float32(np.inf)), zero
-    lane = 0
-    # Four at a time keep the processor's arithmetic units busy; ends: lane grows.
-    while lane + 4 <= n_lanes:
+    zero = broadcast(np.float32(0.0))
+    low, high = broadcast(np.float32(np.inf)), zero
+    vector = 0
+    # Four at a time keep the processor's arithmetic units busy; ends: vector grows.
+    while vector + 4 <= n_vectors:
         a, b, c, d = zero, zero, zero, zero
-        place = start + lane * WIDTH
+        place = start + vector * WIDTH
         for j in range(query32.shape[0]):
-            centre = everywhere(query32[j])
+            centre = broadcast(query32[j])
             gap = subtract(load(points, place), centre)
             a = add_product(a, gap, gap)
             gap = subtract(load(points, place + WIDTH), centre)
@@ -146,32 +146,32 @@ def block_distances(points, start, stride, n_lanes, query32, totals):
             gap = subtract(load(points, place + 3 * WIDTH), centre)
             d = add_product(d, gap, gap)
             place += stride
-        store(totals, lane * WIDTH, a)
-        store(totals, (lane + 1) * WIDTH, b)
-        store(totals, (lane + 2) * WIDTH, c)
-        store(totals, (lane + 3) * WIDTH, d)
+        store(totals, vector * WIDTH, a)
+        store(totals, (vector + 1) * WIDTH, b)
+        store(totals, (vector + 2) * WIDTH, c)
+        store(totals, (vector + 3) * WIDTH, d)
         low = minimum(low, minimum(minimum(a, b), minimum(c, d)))
         high = maximum(high, maximum(maximum(a, b), maximum(c, d)))
-        lane += 4
-    while lane < n_lanes:  # ends: lane grows
+        vector += 4
+    while vector < n_vectors:  # ends: vector grows
         a = zero
-        place = start + lane * WIDTH
+        place = start + vector * WIDTH
         for j in range(query32.shape[0]):
-            gap = subtract(load(points, place), everywhere(query32[j]))
+            gap = subtract(load(points, place), broadcast(query32[j]))
             a = add_product(a, gap, gap)
             place += stride
-        store(totals, lane * WIDTH, a)
+        store(totals, vector * WIDTH, a)
         low, high = minimum(low, a), maximum(high, a)
-        lane += 1
-    return least(low), largest(high)
+        vector += 1
+    return reduce_min(low), reduce_max(high)
 
 
 @inner
-def range_of(values, start, n_lanes):
-    """The least and the largest of ``n_lanes`` times sixteen values."""
+def range_of(values, start, n_vectors):
+    """The least and the largest of ``n_vectors`` times sixteen values."""
     low = load(values, start)
     high = low
-    for lane in range(1, n_lanes):
-        more = load(values, start + lane * WIDTH)
+    for vector in range(1, n_vectors):
+        more = load(values, start + vector * WIDTH)
         low, high = minimum(low, more), maximum(high, more)
-    return least(low), largest(high)
+    return reduce_min(low), reduce_max(high)

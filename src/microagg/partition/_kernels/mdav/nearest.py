@@ -1,4 +1,4 @@
-"""From float32 distances to answers: candidates that pass the filter are weighed in float64.
+"""From float32 distances to nearest and farthest records: what passes the filter is compared in float64.
 
 `Nearest` is a max-heap of the nearest records so far on (squared distance, record index): its root is the one to beat.
 """
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from microagg._kernels.jit import inlined, inner
 from microagg._kernels.simd import (
     WIDTH,
-    everywhere,
+    broadcast,
     load,
-    lowest,
+    lowest_bit,
+    mask_at_least,
+    mask_at_most,
     maximum,
     minimum,
     store,
-    which_at_least,
-    which_at_most,
 )
 from microagg.partition._kernels.mdav.filter_space import exact_distance, far_limit, farthest_reach, near_limit
 
@@ -33,7 +33,7 @@ class Nearest(NamedTuple):
     rows: npt.NDArray[np.int64]
 
 
-def room_for_nearest(wanted: int) -> Nearest:
+def allocate_nearest(wanted: int) -> Nearest:
     return Nearest(np.empty(wanted), np.empty(wanted, dtype=np.int64), np.empty(wanted, dtype=np.int64))
 
 
@@ -89,14 +89,14 @@ def offer_row(rows, row, distance, nearest):
 
 
 @inlined
-def keep_smallest(kept, start, n_lanes, value):
+def keep_smallest(kept, start, n_vectors, value):
     """Put a value among ascending ones and push out the largest; minus infinity stands in front of them.
 
     Without a branch: a place keeps what it has, or takes the value, or takes what stood before it.
     """
-    value = everywhere(value)
-    for lane in range(n_lanes - 1, -1, -1):
-        place = start + lane * WIDTH
+    value = broadcast(value)
+    for vector in range(n_vectors - 1, -1, -1):
+        place = start + vector * WIDTH
         store(kept, place, minimum(load(kept, place), maximum(load(kept, place - 1), value)))
 
 
@@ -104,26 +104,26 @@ def keep_smallest(kept, start, n_lanes, value):
 def limit_from_block(totals, count, wanted, kept, space, slack):
     """A limit from a block's distances alone: as many of its points as are wanted are no farther than that.
 
-    ``kept`` is room for the smallest ones; without enough of it, or of points, there is no limit.
+    ``kept`` holds the smallest ones; if it is too short, or there are too few points, there is no limit.
     """
-    n_lanes = (wanted + WIDTH - 1) // WIDTH
-    if count < wanted or kept.shape[0] < (n_lanes + 1) * WIDTH:
+    n_vectors = (wanted + WIDTH - 1) // WIDTH
+    if count < wanted or kept.shape[0] < (n_vectors + 1) * WIDTH:
         return np.float32(np.inf)
-    for place in range((n_lanes + 1) * WIDTH):
+    for place in range((n_vectors + 1) * WIDTH):
         kept[place] = np.float32(-np.inf) if place < WIDTH else np.float32(np.inf)
     for place in range(count):
-        keep_smallest(kept, WIDTH, n_lanes, totals[place])
+        keep_smallest(kept, WIDTH, n_vectors, totals[place])
     reach = (farthest_reach(kept[WIDTH + wanted - 1], space, slack) + slack) * (1.0 + space.relative)
     return np.float32(reach * reach)
 
 
 @inlined
 def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space, slack):
-    """Weigh a block's points within ``limit``; returns the limit from now on."""
-    for lane in range(0, count, WIDTH):
-        mask = which_at_most(load(totals, lane), limit)
+    """Offer a block's points within ``limit``, by their float64 distances; returns the limit from now on."""
+    for offset in range(0, count, WIDTH):
+        mask = mask_at_most(load(totals, offset), limit)
         while mask != 0:  # ends: the mask loses a bit every time
-            place = lane + lowest(mask)
+            place = offset + lowest_bit(mask)
             mask &= mask - 1
             if place >= count:
                 break
@@ -136,14 +136,14 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
 
 @inner
 def offer_far(totals, count, row_at, start, rows, query, farthest, distance, limit, space, slack):
-    """Weigh a block's points beyond ``limit``; returns the farthest row, its distance and the limit from now on.
+    """Compare a block's points beyond ``limit`` in float64; returns the farthest row, its distance and the new limit.
 
     Of equally far rows the one with the lowest record index is kept; rows without records left do not count.
     """
-    for lane in range(0, count, WIDTH):
-        mask = which_at_least(load(totals, lane), limit)
+    for offset in range(0, count, WIDTH):
+        mask = mask_at_least(load(totals, offset), limit)
         while mask != 0:  # ends: the mask loses a bit every time
-            place = lane + lowest(mask)
+            place = offset + lowest_bit(mask)
             mask &= mask - 1
             if place >= count:
                 break

@@ -1,8 +1,9 @@
 """Distinct rows of a matrix, each with the records that have it.
 
-Records with equal values are one row to every search. They are taken in ascending order of their index (of equal
+Every search treats records with equal values as one row. They are taken in ascending order of their index (of equal
 distances the lowest index wins), so those still without a cell are always the tail of the row's list, and a row is
-gone when its list is used up. Merging saves time only: equal rows left unmerged are compared by index like any tie.
+gone when its list is used up. Merging only saves time: equal rows that are not merged are compared by index like any
+tie.
 """
 
 from __future__ import annotations
@@ -52,6 +53,6 @@ def hashes_of_rows(X: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def chosen_rows(rows: Rows, chosen: npt.NDArray[np.integer]) -> Rows:
+def select_rows(rows: Rows, chosen: npt.NDArray[np.integer]) -> Rows:
     """The chosen rows, in their order; members are shared, not copied."""
     return Rows(np.take(rows.values, chosen, axis=0), rows.members, rows.first[chosen], rows.end[chosen])

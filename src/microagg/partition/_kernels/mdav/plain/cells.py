@@ -1,4 +1,4 @@
-"""MDAV by scanning all remaining records in float64, compiled: the definition, and what the faster roads must equal.
+"""MDAV by scanning all remaining records in float64: the definition, which the faster kernels must equal.
 
 Remaining records lie packed at the front of ``points`` (one row per attribute, so that the distance loops run
 over neighbouring records and vectorise). A record that gets its cell is overwritten by the last remaining one.
@@ -9,12 +9,13 @@ Every comparison is on (squared distance, record index): the result does not dep
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from microagg._kernels.jit import compiled
 
 BLOCK = 512  # records per distance buffer: small enough to stay in the first-level cache
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_compensated(high, low, value):
     """Add to a sum kept as an unevaluated pair of floats (Knuth's exact two-term sum)."""
     total = high + value
@@ -25,14 +26,14 @@ def add_compensated(high, low, value):
     return renormalised, low - (renormalised - total)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sums_of_columns(X, high, low):
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             high[j], low[j] = add_compensated(high[j], low[j], X[i, j])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def squared_distances(points, query, start, stop, buffer):
     """Fill ``buffer`` with the squared distances of records start..stop-1, summed in the order of columns."""
     count = stop - start
@@ -49,7 +50,7 @@ def squared_distances(points, query, start, stop, buffer):
             buffer[i] += gap * gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sift_down(distances, records, size):
     """Restore the order of a max-heap on (distance, record) whose root was replaced."""
     parent = 0
@@ -72,7 +73,7 @@ def sift_down(distances, records, size):
         parent = child
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_heap(distances, records):
     """Turn the heap into ascending order: cells are then taken off the sums in one order, whatever the search."""
     for last in range(distances.shape[0] - 1, 0, -1):
@@ -81,7 +82,7 @@ def sort_heap(distances, records):
         sift_down(distances, records, last)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan(points, record_at, remaining, query, wanted, near_distances, near_records, buffer):
     """One pass over the remaining records: the ``wanted`` nearest to ``query`` (into a heap) and the farthest.
 
@@ -117,7 +118,7 @@ def scan(points, record_at, remaining, query, wanted, near_distances, near_recor
     return farthest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def remove(points, record_at, place_of, remaining, record, high, low):
     """Take a record out: off the sums, and the last remaining one into its place."""
     hole = place_of[record]
@@ -131,7 +132,7 @@ def remove(points, record_at, place_of, remaining, record, high, low):
     return last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, work):
     """Form cells until about ``work`` distances were computed or all records have one.
 

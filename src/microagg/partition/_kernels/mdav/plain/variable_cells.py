@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from microagg._kernels.jit import compiled
 from microagg.partition._kernels.mdav.plain.cells import BLOCK, add_compensated, scan, squared_distances
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def drop(points, record_at, place_of, remaining, record):
     """Take a record out: the last remaining one goes into its place."""
     hole = place_of[record]
@@ -21,7 +21,7 @@ def drop(points, record_at, place_of, remaining, record):
     return last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_to_distance(points, record_at, remaining, query, distance_to_cell, buffer):
     """Update each remaining record's squared distance to the nearest member of the cell by a new member."""
     start = 0
@@ -35,7 +35,7 @@ def lower_to_distance(points, record_at, remaining, query, distance_to_cell, buf
         start = stop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def closest_to_cell(record_at, remaining, distance_to_cell):
     """The remaining record nearest to the cell; the lowest record index of several."""
     closest = record_at[0]
@@ -47,13 +47,13 @@ def closest_to_cell(record_at, remaining, distance_to_cell):
     return closest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, work, stop):
     """Form cells until about ``work`` distances were computed or fewer than k records remain.
 
     ``outside_in`` lists records from the farthest to the nearest to the overall centroid; ``state`` holds the
-    number of remaining records, of cells so far, and the place in ``outside_in``. Told to ``stop``, it leaves a cell
-    unfinished.
+    number of remaining records, of cells so far, and the place in ``outside_in``. When ``stop`` is set, it leaves a
+    cell unfinished.
     """
     n_records = X.shape[0]
     buffer = np.empty(BLOCK)
@@ -105,7 +105,7 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
     state[0], state[1], state[2] = remaining, cell, place
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join_nearest(X, labels, n_cells):
     """Give each record without a cell to the cell with the nearest centroid (centroids as they were before)."""
     n_records, dimension = X.shape

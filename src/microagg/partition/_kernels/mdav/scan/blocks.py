@@ -17,16 +17,16 @@ from microagg._kernels.simd import (
     WIDTH,
     add,
     add_product,
-    everywhere,
-    largest,
+    broadcast,
+    broadcast_element,
     load,
     maximum,
-    spread,
+    reduce_max,
     store,
-    take_pair_products,
+    subtract_pair_products,
     to_floats,
 )
-from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, Walk
+from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, CentroidTracker
 from microagg.partition._kernels.mdav.filter_space import FilterSpace
 from microagg.partition._kernels.mdav.rows import Rows
 from microagg.partition._kernels.mdav.scan.grid import blur_for, pack, step_for
@@ -40,9 +40,9 @@ class Blocks(NamedTuple):
     row_at: npt.NDArray[np.int32]
     place_of: npt.NDArray[np.int32]
     norms: npt.NDArray[np.float64]  # a bound on the norms of each block's rows
-    keys: npt.NDArray[np.float64]  # the lazy bounds of `walk`
+    keys: npt.NDArray[np.float64]  # the lazy bounds of `centroid_tracker`
     n_rows: npt.NDArray[np.int64]  # one number: how many rows are left
-    grid: npt.NDArray[np.float64]  # STEP, and COARSE: with a radius below this, a new grid pays
+    grid: npt.NDArray[np.float64]  # STEP, and COARSE: the radius below which a new grid pays
 
 
 @entry
@@ -50,12 +50,12 @@ def n_pairs_of(dimension):
     return (dimension + 1) // 2
 
 
-def build_blocks(rows: Rows, space: FilterSpace, walk: Walk) -> Blocks:
+def build_blocks(rows: Rows, space: FilterSpace, tracker: CentroidTracker) -> Blocks:
     """Sort the rows into blocks from the outside in."""
     n_rows, dimension = rows.values.shape
     norms = np.empty(n_rows)
     fill_norms(rows.values, space, norms)
-    walk.numbers[RADIUS] = min(walk.numbers[RADIUS], norms.max())
+    tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], norms.max())
     row_at = np.argsort(-norms).astype(np.int32)
     place_of = np.empty(n_rows, dtype=np.int32)
     place_of[row_at] = np.arange(n_rows, dtype=np.int32)
@@ -69,13 +69,13 @@ def build_blocks(rows: Rows, space: FilterSpace, walk: Walk) -> Blocks:
         n_rows=np.array([n_rows]),
         grid=np.empty(2),
     )
-    renew_grid(blocks, rows, space, walk)
+    renew_grid(blocks, rows, space, tracker)
     return blocks
 
 
-def renew_grid(blocks: Blocks, rows: Rows, space: FilterSpace, walk: Walk) -> None:
+def renew_grid(blocks: Blocks, rows: Rows, space: FilterSpace, tracker: CentroidTracker) -> None:
     """Whole numbers of the remaining rows, in steps as small as their norms allow."""
-    dimension, radius = rows.values.shape[1], float(walk.numbers[RADIUS])
+    dimension, radius = rows.values.shape[1], float(tracker.numbers[RADIUS])
     step = step_for(radius, dimension, space.floor)
     is_finest = step_for(radius / 2, dimension, space.floor) == step
     blocks.grid[:] = step, 0.0 if is_finest else radius / 2
@@ -138,7 +138,7 @@ def drop_row(blocks, row, n_pairs):
 
 @inner
 def slack_of(blocks, dimension):
-    """How far the root of a distance from `distances_in` can be off, apart from rounding to float32."""
+    """How far the root of a squared distance from `distances_in` can be off, apart from rounding to float32."""
     return (blur_for(dimension) + 1.5) * blocks.grid[STEP]
 
 
@@ -151,15 +151,15 @@ def distances_in(blocks, block, packed, half, totals):
     """
     points, n_pairs, step = blocks.points, packed.shape[0], blocks.grid[STEP]
     start = block * (n_pairs + 1) * BLOCK
-    zero, factor = everywhere(np.float32(0.0)), everywhere(np.float32(2.0 * step * step))
-    high, begin = zero, everywhere(np.int32(half + 1))
-    for lane in range(0, points_in(blocks, block), WIDTH):
-        place = start + lane
+    zero, factor = broadcast(np.float32(0.0)), broadcast(np.float32(2.0 * step * step))
+    high, begin = zero, broadcast(np.int32(half + 1))
+    for offset in range(0, points_in(blocks, block), WIDTH):
+        place = start + offset
         total = add(begin, load(points, place + n_pairs * BLOCK))
         for pair in range(n_pairs):
-            total = take_pair_products(total, load(points, place), spread(packed, pair))
+            total = subtract_pair_products(total, load(points, place), broadcast_element(packed, pair))
             place += BLOCK
         distances = add_product(zero, to_floats(total), factor)
-        store(totals, lane, distances)
+        store(totals, offset, distances)
         high = maximum(high, distances)
-    return largest(high)
+    return reduce_max(high)

@@ -1,9 +1,9 @@
 """MDAV by scanning all remaining rows in whole numbers, with float64 deciding.
 
-The record farthest from the centroid costs no pass: lazy bounds (see `walk`) leave a few blocks to look at. Its nearest
-and its farthest come from a pass over all blocks, which at the same time answers for the seeds that will probably come
-next (see `answers`): the rows that are now farthest from the centroid, and the rows farthest from those. Guesses cost
-time if they are wrong and change nothing else.
+The record farthest from the centroid needs no pass over all blocks: lazy bounds (see `centroid_tracker`) leave a few to
+look at. Its nearest and its farthest records come from such a pass, which also serves the seeds that will probably come
+next (see `neighbour_lists`): the rows that are now farthest from the centroid, and the rows farthest from those. A
+wrong guess costs time and changes nothing else.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from microagg.partition._kernels.mdav.scan.blocks import (
     points_in,
     slack_of,
 )
-from microagg.partition._kernels.mdav.scan.candidate_pass import answer
+from microagg.partition._kernels.mdav.scan.candidate_pass import answer_batch
 from microagg.partition._kernels.mdav.scan.grid import is_on_grid, pack
 from microagg.partition._kernels.mdav.scan.neighbour_lists import FAR, NEAR, SEEDS, add_seed, list_of
 
-GUESSED_BLOCKS = 10  # with so many, ninety-nine guesses in a hundred come true
+GUESSED_BLOCKS = 10  # enough for ninety-nine guesses in a hundred to come true
 
 
 class Scratch(NamedTuple):
-    """Room for searches around the centroid."""
+    """Working space of searches around the centroid."""
 
     packed: npt.NDArray[np.int32]
     totals: npt.NDArray[np.float32]
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
     guessed: npt.NDArray[np.int64]  # and their rows
 
 
-def room_for_scan(dimension: int) -> Scratch:
+def allocate_scratch(dimension: int) -> Scratch:
     return Scratch(
         packed=np.empty(n_pairs_of(dimension), dtype=np.int32),
         totals=np.empty(BLOCK, dtype=np.float32),
@@ -73,14 +73,14 @@ def block_with_largest_key(blocks, below):
 
 
 @merged
-def farthest_from_centroid(rows, blocks, space, walk, scratch):
+def farthest_from_centroid(rows, blocks, space, tracker, scratch):
     """The row farthest from the centroid; looks at blocks whose bound reaches the best distance so far."""
     packed, totals = scratch.packed, scratch.totals
-    if not is_on_grid(walk.centroid, space, blocks.grid[STEP]):
-        return farthest_exactly(rows, blocks, walk.centroid)
-    half = pack(walk.centroid, space, blocks.grid[STEP], packed)
+    if not is_on_grid(tracker.centroid, space, blocks.grid[STEP]):
+        return farthest_exactly(rows, blocks, tracker.centroid)
+    half = pack(tracker.centroid, space, blocks.grid[STEP], packed)
     slack = slack_of(blocks, rows.values.shape[1])
-    path = walk.numbers[PATH]
+    path = tracker.numbers[PATH]
     begin = 0
     for block in range(1, n_blocks_left(blocks)):
         if blocks.keys[block] > blocks.keys[begin]:
@@ -92,7 +92,7 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
         if blocks.keys[block] + path < certain:
             continue
         high = distances_in(blocks, block, packed, half, totals)
-        blocks.keys[block] = key_from(farthest_reach(high, space, slack), walk)
+        blocks.keys[block] = key_from(farthest_reach(high, space, slack), tracker)
         if high >= limit:
             farthest, distance, limit = offer_far(
                 totals,
@@ -100,7 +100,7 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
                 blocks.row_at,
                 block * BLOCK,
                 rows,
-                walk.centroid,
+                tracker.centroid,
                 farthest,
                 distance,
                 limit,
@@ -108,36 +108,36 @@ def farthest_from_centroid(rows, blocks, space, walk, scratch):
                 slack,
             )
             certain = certain_distance(distance, space)
-    shrink_radius(walk, distance, np.sqrt(2.0 * half + 2.0) * blocks.grid[STEP] + slack, space)
+    shrink_radius(tracker, distance, np.sqrt(2.0 * half + 2.0) * blocks.grid[STEP] + slack, space)
     return farthest
 
 
 @merged
-def guess_opposite_seeds(rows, blocks, batch, answers, labels):
-    """Rows that answered seeds will ask for: the farthest from each that is left and has no answer yet."""
-    for slot in range(answers.row_in.shape[0]):
-        row = answers.row_in[slot]
+def guess_opposite_seeds(rows, blocks, batch, lists, labels):
+    """Add the opposite seeds of outer seeds with a list: the farthest row that is left, unless it has a list itself."""
+    for slot in range(lists.row_in.shape[0]):
+        row = lists.row_in[slot]
         if batch.n_seeds[0] == SEEDS:
             return
-        if row >= 0 and answers.is_outer[slot] and rows.first[row] < rows.end[row]:
-            place = first_left(list_of(answers, FAR, slot), labels)
+        if row >= 0 and lists.is_outer[slot] and rows.first[row] < rows.end[row]:
+            place = first_left(list_of(lists, FAR, slot), labels)
             if place >= 0:
-                opposite = answers.rows[FAR, slot, place]
-                if answers.slot_of[opposite] < 0:
-                    add_seed(answers, batch, rows, blocks, opposite, False)
+                opposite = lists.rows[FAR, slot, place]
+                if lists.slot_of[opposite] < 0:
+                    add_seed(lists, batch, rows, blocks, opposite, False)
 
 
 @merged
-def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
-    """The rows farthest from the centroid that have no answer yet: the next seeds, or nearly.
+def guess_outer_seeds(rows, blocks, space, tracker, scratch, batch, lists):
+    """Add the rows farthest from the centroid that have no list yet: most likely the next seeds.
 
     Looks at the blocks with the largest keys, and only as long as a key reaches the guesses so far.
     """
     wanted = SEEDS - batch.n_seeds[0]
-    if wanted == 0 or not is_on_grid(walk.centroid, space, blocks.grid[STEP]):
+    if wanted == 0 or not is_on_grid(tracker.centroid, space, blocks.grid[STEP]):
         return
     totals, guesses, guessed = scratch.totals, scratch.guesses, scratch.guessed
-    half = pack(walk.centroid, space, blocks.grid[STEP], scratch.packed)
+    half = pack(tracker.centroid, space, blocks.grid[STEP], scratch.packed)
     guesses[:] = -1.0
     below = np.inf
     for _ in range(GUESSED_BLOCKS):
@@ -145,14 +145,14 @@ def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
         if block < 0:
             break
         below = blocks.keys[block]
-        if below + walk.numbers[PATH] < np.sqrt(max(guesses[wanted - 1], 0.0)):
+        if below + tracker.numbers[PATH] < np.sqrt(max(guesses[wanted - 1], 0.0)):
             break
         distances_in(blocks, block, scratch.packed, half, totals)
         for place in range(points_in(blocks, block)):
             if totals[place] <= guesses[wanted - 1]:
                 continue
             row = np.int64(blocks.row_at[block * BLOCK + place])
-            if answers.slot_of[row] >= 0:
+            if lists.slot_of[row] >= 0:
                 continue
             rank = wanted - 1
             while rank > 0 and guesses[rank - 1] < totals[place]:  # ends: rank falls
@@ -161,7 +161,7 @@ def guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers):
             guesses[rank], guessed[rank] = totals[place], row
     for rank in range(wanted):
         if guesses[rank] >= 0.0:
-            add_seed(answers, batch, rows, blocks, guessed[rank], True)
+            add_seed(lists, batch, rows, blocks, guessed[rank], True)
 
 
 @inner
@@ -177,7 +177,7 @@ def first_left(found, labels):
 
 @inner
 def suffices(found, labels, wanted):
-    """Whether a list of the nearest still says which ``wanted`` records come first. A list not full has them all."""
+    """Whether a list of the nearest still has ``wanted`` records without a cell; one that is not full has them all."""
     left = 0
     for place in range(found.records.shape[0]):
         if found.distances[place] == np.inf:
@@ -190,31 +190,31 @@ def suffices(found, labels, wanted):
 
 
 @merged
-def ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, row, is_outer):
-    """Answer for a row, and for rows that will probably be asked for."""
-    used_up = answers.slot_of[row]
+def list_neighbours_of(rows, blocks, space, tracker, scratch, batch, candidates, lists, labels, row, is_outer):
+    """Make the lists of a row, and of rows that will probably be the next seeds."""
+    used_up = lists.slot_of[row]
     if used_up >= 0:
-        answers.row_in[used_up] = -1
+        lists.row_in[used_up] = -1
     batch.n_seeds[0] = 0
-    add_seed(answers, batch, rows, blocks, row, is_outer)
-    guess_opposite_seeds(rows, blocks, batch, answers, labels)
-    guess_outer_seeds(rows, blocks, space, walk, scratch, batch, answers)
-    answer(rows, blocks, space, batch, notes, answers)
+    add_seed(lists, batch, rows, blocks, row, is_outer)
+    guess_opposite_seeds(rows, blocks, batch, lists, labels)
+    guess_outer_seeds(rows, blocks, space, tracker, scratch, batch, lists)
+    answer_batch(rows, blocks, space, batch, candidates, lists)
 
 
 @inner
-def take_record(rows, blocks, walk, row, label, labels):
+def take_record(rows, blocks, tracker, row, label, labels):
     """Give the row's first record the label."""
     labels[rows.members[rows.first[row]]] = label
     rows.first[row] += 1
-    take_off(walk, rows.values, row)
+    take_off(tracker, rows.values, row)
     if rows.first[row] == rows.end[row]:
         drop_row(blocks, row, n_pairs_of(rows.values.shape[1]))
 
 
 @inner
 def farthest_exactly(rows, blocks, query):
-    """The row farthest from a point, without any filter: for the few times that there is none, or a list is used up."""
+    """The row farthest from a point, without a filter: for the few times when there is none, or a list is used up."""
     farthest, distance = np.int64(blocks.row_at[0]), -1.0
     for place in range(blocks.n_rows[0]):
         row = np.int64(blocks.row_at[place])
@@ -227,27 +227,31 @@ def farthest_exactly(rows, blocks, query):
 
 
 @entry
-def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batch, notes, answers, labels, state, work):
+def form_cells_brute(
+    k, two_cells_from, rows, blocks, space, tracker, scratch, batch, candidates, lists, labels, state, work
+):
     """Form cells until about ``work`` distances were computed, a new grid pays, or fewer than 2k records remain.
 
     ``state`` holds the number of remaining records and of cells so far.
     """
     remaining, cell = state[0], state[1]
     # Ends: k records leave with every cell.
-    while remaining >= 2 * k and work > 0 and walk.numbers[RADIUS] >= blocks.grid[COARSE]:
-        move_centroid(walk, remaining, space)
-        seed = farthest_from_centroid(rows, blocks, space, walk, scratch)
+    while remaining >= 2 * k and work > 0 and tracker.numbers[RADIUS] >= blocks.grid[COARSE]:
+        move_centroid(tracker, remaining, space)
+        seed = farthest_from_centroid(rows, blocks, space, tracker, scratch)
         formed = 2 if remaining >= two_cells_from else 1
         for turn in range(formed):
-            slot = answers.slot_of[seed]
-            if slot < 0 or not suffices(list_of(answers, NEAR, slot), labels, k):
-                ask_for(rows, blocks, space, walk, scratch, batch, notes, answers, labels, seed, turn == 0)
+            slot = lists.slot_of[seed]
+            if slot < 0 or not suffices(list_of(lists, NEAR, slot), labels, k):
+                list_neighbours_of(
+                    rows, blocks, space, tracker, scratch, batch, candidates, lists, labels, seed, turn == 0
+                )
                 work -= batch.n_seeds[0] * (blocks.n_rows[0] + BLOCK)
-                slot = answers.slot_of[seed]
-            nearest, taken, place = list_of(answers, NEAR, slot), 1, 0
+                slot = lists.slot_of[seed]
+            nearest, taken, place = list_of(lists, NEAR, slot), 1, 0
             row = seed
             while True:  # ends: one more is taken every time, up to k
-                take_record(rows, blocks, walk, row, cell, labels)
+                take_record(rows, blocks, tracker, row, cell, labels)
                 if taken == k:
                     break
                 while labels[nearest.records[place]] >= 0:  # ends: the list has k records left (see `suffices`)
@@ -257,9 +261,6 @@ def form_cells_brute(k, two_cells_from, rows, blocks, space, walk, scratch, batc
             cell += 1
             remaining -= k
             if turn == 0 and formed == 2:
-                place = first_left(list_of(answers, FAR, slot), labels)
-                if place >= 0:
-                    seed = answers.rows[FAR, slot, place]
-                else:
-                    seed = farthest_exactly(rows, blocks, rows.values[seed])
+                place = first_left(list_of(lists, FAR, slot), labels)
+                seed = lists.rows[FAR, slot, place] if place >= 0 else farthest_exactly(rows, blocks, rows.values[seed])
     state[0], state[1] = remaining, cell

@@ -1,4 +1,4 @@
-"""The scan's filter: coordinates as whole numbers of 16 bits, whose products a processor takes twice as many at a time.
+"""The scan's filter: coordinates as whole numbers of 16 bits. A processor multiplies twice as many of them at a time.
 
 A row x, in the filter's coordinates y = scale (x - centre), becomes z = y / step, rounded. The step is such that all
 rows in play have |z| <= REACH. For rows z and a query q the scan computes
@@ -6,8 +6,8 @@ rows in play have |z| <= REACH. For rows z and a query q the scan computes
     S = half(z) + half(q) + 1 - z.q,    half(z) = |z|^2 / 2, rounded down,
 
 in whole numbers, exactly: |z - q|^2 <= 2 S <= |z - q|^2 + 2, and S is at most 2 REACH^2 + 1 < 2^31. The query is a row,
-or the centroid; where attributes are constant but for their last bits, the rounded centroid may lie far outside the
-rows, seen from their own spread, and is then searched around without the grid.
+or the centroid. Where attributes are constant except for their last bits, the rounded centroid may lie far outside the
+rows, compared to their spread; the search around it then does without the grid.
 
 The blur. Each coordinate is off by half a step at most, so distances in steps by sqrt(d) at most. Float64 distances
 delta of the records add some roundings (2^-40 of a distance, which is less than 2^16 steps) and squares that vanish
@@ -20,10 +20,10 @@ To find the m nearest rows (the farthest are the same with signs turned):
 1. U, the m-th smallest S so far, says that m rows have |z - q| <= sqrt(2 U).
 2. So the m-th smallest scale delta / step is at most sqrt(2 U) + blur, and none of the m nearest rows has |z - q| above
    sqrt(2 U) + 2 blur: half the square of that, + 1, is a limit for S.
-3. Rows within the limit are noted, and in the end weighed in float64, which alone decides (`notes`).
+3. Rows within the limit are listed and rechecked in float64, which alone decides (`candidate_pass`).
 
-Outliers make the step coarse, but they get their cells first; when the rows left have half of the norm, they get a new
-grid (`blocks`).
+Outliers make the step coarse, but they get their cells first. When the norms of the rows that are left have halved, a
+new grid is made (`blocks`).
 """
 
 from __future__ import annotations

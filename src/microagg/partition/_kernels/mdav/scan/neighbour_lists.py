@@ -1,9 +1,9 @@
 """Lists of the nearest and the farthest records, for rows that are or may become seeds.
 
-A scan waits for memory more than for arithmetic, so a pass that reads every block once answers up to six seeds: the one
-that is needed now and five that will probably be needed next. An answer is a list of the nearest records, longer than a
-cell, and a short one of the farthest, both in their exact order. Records only ever leave: what is left of a list, in
-its order, is exact for as long as enough of it is left. How a pass finds them: `notes`.
+A scan waits for memory more than for arithmetic, so a pass that reads every block once serves up to six seeds: the one
+that is needed now and five that will probably be needed next. Each gets a list of the nearest records, longer than a
+cell, and a short one of the farthest, both in their exact order. Records only ever leave, so what is left of a list is
+exact for as long as enough of it is left. `candidate_pass` finds them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from microagg.partition._kernels.mdav.nearest import Nearest, forget
 from microagg.partition._kernels.mdav.scan.blocks import BLOCK, address_of, n_pairs_of
 
 SEEDS = 6  # with two vector registers each they fill the registers of the commonest processors
-SLOTS = 40 * SEEDS  # a guess that is given up too early is made again ...
-ROOM = 2_000_000  # ... but lists together hold no more than about so many records
-NEAR, FAR = np.int64(0), np.int64(1)  # typed, or each would be compiled for on its own
+SLOTS = 40 * SEEDS  # with fewer, lists would be given up before they are needed, and made again, ...
+ROOM = 2_000_000  # ... but all lists together hold no more than about so many records
+NEAR, FAR = np.int64(0), np.int64(1)  # typed: for bare literals, functions would be compiled twice
 FARTHEST = 8  # length of the list of the farthest
 
 
-class Answers(NamedTuple):
+class NeighbourLists(NamedTuple):
     """Lists for rows that are or may become seeds. Each side (near, far) has room for ``width`` records per slot."""
 
     slot_of: npt.NDArray[np.int64]  # of each row; -1 without
@@ -52,11 +52,11 @@ def length_of_near_lists(k: int) -> int:
     return max(k + k // 4 + 4, FARTHEST)
 
 
-def room_for_answers(n_rows: int, k: int) -> Answers:
+def allocate_neighbour_lists(n_rows: int, k: int) -> NeighbourLists:
     width = length_of_near_lists(k)
     n_slots = max(min(SLOTS, ROOM // width), 2 * SEEDS)
     shape = (2, n_slots, width)
-    return Answers(
+    return NeighbourLists(
         slot_of=np.full(n_rows, -1, dtype=np.int64),
         row_in=np.full(n_slots, -1, dtype=np.int64),
         is_outer=np.zeros(n_slots, dtype=np.bool_),
@@ -68,7 +68,7 @@ def room_for_answers(n_rows: int, k: int) -> Answers:
     )
 
 
-def room_for_batch(dimension: int) -> Batch:
+def allocate_batch(dimension: int) -> Batch:
     return Batch(
         slots=np.empty(SEEDS, dtype=np.int64),
         n_seeds=np.zeros(1, dtype=np.int64),
@@ -79,30 +79,30 @@ def room_for_batch(dimension: int) -> Batch:
 
 
 @inner
-def length_of(answers, side):
-    return FARTHEST if side == FAR else answers.distances.shape[2]
+def length_of(lists, side):
+    return FARTHEST if side == FAR else lists.distances.shape[2]
 
 
 @inner
-def list_of(answers, side, slot):
+def list_of(lists, side, slot):
     """A slot's list of one side."""
-    width = length_of(answers, side)
+    width = length_of(lists, side)
     return Nearest(
-        answers.distances[side, slot, :width], answers.records[side, slot, :width], answers.rows[side, slot, :width]
+        lists.distances[side, slot, :width], lists.records[side, slot, :width], lists.rows[side, slot, :width]
     )
 
 
 @inner
-def add_seed(answers, batch, rows, blocks, row, is_outer):
-    """Put a row into the batch, with a slot of its own; the oldest slot is given up for it."""
+def add_seed(lists, batch, rows, blocks, row, is_outer):
+    """Put a row into the batch and give it the oldest slot."""
     seed = batch.n_seeds[0]
-    slot = answers.next_slot[0]
-    answers.next_slot[0] = (slot + 1) % answers.row_in.shape[0]
-    if answers.row_in[slot] >= 0:
-        answers.slot_of[answers.row_in[slot]] = -1
-    answers.row_in[slot] = row
-    answers.slot_of[row] = slot
-    answers.is_outer[slot] = is_outer
+    slot = lists.next_slot[0]
+    lists.next_slot[0] = (slot + 1) % lists.row_in.shape[0]
+    if lists.row_in[slot] >= 0:
+        lists.slot_of[lists.row_in[slot]] = -1
+    lists.row_in[slot] = row
+    lists.slot_of[row] = slot
+    lists.is_outer[slot] = is_outer
     for j in range(rows.values.shape[1]):
         batch.values[seed, j] = rows.values[row, j]
     n_pairs = batch.packed.shape[0] // SEEDS
@@ -112,5 +112,5 @@ def add_seed(answers, batch, rows, blocks, row, is_outer):
     batch.halves[seed] = blocks.points[at + n_pairs * BLOCK]
     batch.slots[seed] = slot
     batch.n_seeds[0] = seed + 1
-    forget(list_of(answers, NEAR, slot))
-    forget(list_of(answers, FAR, slot))
+    forget(list_of(lists, NEAR, slot))
+    forget(list_of(lists, FAR, slot))

@@ -1,4 +1,4 @@
-"""Building the wide kd-tree of `tree`."""
+"""Build the wide kd-tree of `tree`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ import numpy as np
 
 from microagg._kernels.jit import entry, inner
 from microagg._kernels.simd import WIDTH
-from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, Walk, largest_norm
+from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, CentroidTracker, largest_norm
 from microagg.partition._kernels.mdav.filter_space import FilterSpace, fill_coordinates
-from microagg.partition._kernels.mdav.rows import Rows, chosen_rows
+from microagg.partition._kernels.mdav.rows import Rows, select_rows
 from microagg.partition._kernels.mdav.tree.tree import NOWHERE, Tree, fit_leaf, fit_parent, raise_keys
 
 SAMPLE = 128
-CACHE = 1 << 24  # bytes of the last-level cache that one may hope for
+CACHE = 1 << 24  # bytes that most last-level caches hold
 NOT, YES = np.int64(0), np.int64(1)
 
 
 def rows_per_leaf(n_rows: int, dimension: int) -> int:
-    """How many rows a leaf should hold, by timings: where caches do not hold all rows, it pays to read fewer."""
+    """How many rows a leaf should hold, chosen by timings: where caches do not hold all rows, smaller leaves pay."""
     if dimension < 8:
         return 64
     return 128 if n_rows * (dimension + 1) * 4 <= CACHE else 32
 
 
-def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int | None = None) -> tuple[Rows, Tree]:
+def build_tree(
+    rows: Rows, space: FilterSpace, tracker: CentroidTracker, leaf_size: int | None = None
+) -> tuple[Rows, Tree]:
     """The tree, and the rows in its order: neighbours in space then are neighbours in memory."""
     n_rows, dimension = rows.values.shape
     coordinates = np.empty((n_rows, dimension), dtype=np.float32)
     fill_coordinates(rows.values, space, coordinates)
-    walk.numbers[RADIUS] = min(walk.numbers[RADIUS], largest_norm(coordinates))
+    tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], largest_norm(coordinates))
     depth = max(int(np.ceil(np.log2(n_rows / (leaf_size or rows_per_leaf(n_rows, dimension))))), 0)
     n_leaves = 1 << depth
     order = np.arange(n_rows, dtype=np.int32)
@@ -59,7 +61,7 @@ def build_tree(rows: Rows, space: FilterSpace, walk: Walk, leaf_size: int | None
     )
     fill_leaves(coordinates, order, edges, tree)
     fit_all(tree, dimension)
-    return chosen_rows(rows, order), tree
+    return select_rows(rows, order), tree
 
 
 @inner

@@ -17,27 +17,27 @@ from microagg._kernels.jit import inner, merged
 from microagg._kernels.simd import (
     WIDTH,
     add_product,
-    everywhere,
+    broadcast,
     load,
-    lowest,
+    lowest_bit,
+    mask_at_least,
+    mask_at_most,
     maximum,
     minimum,
     store,
     subtract,
-    which_at_least,
-    which_at_most,
 )
 from microagg.partition._kernels.mdav.centroid_tracker import PATH, RADIUS, certain_distance, key_from, shrink_radius
 from microagg.partition._kernels.mdav.filter_space import block_distances, farthest_reach, place_query, slack_for
 from microagg.partition._kernels.mdav.nearest import forget, limit_from_block, offer_far, offer_near
 from microagg.partition._kernels.mdav.tree.tree import FIRST, Tree, leaf_with_largest_key, set_leaf_key
 
-MOST_KEPT = 64  # of a leaf's distances, to begin with a close limit
+MOST_KEPT = 64  # of a leaf's distances, so that the first limit is tight
 POINTS_SEEN, FAMILIES_SEEN, CELLS_FORMED = 0, 1, 2
 
 
 class Search(NamedTuple):
-    """Room that the searches work in."""
+    """Working space of the searches."""
 
     query: npt.NDArray[np.float64]
     query32: npt.NDArray[np.float32]
@@ -49,10 +49,10 @@ class Search(NamedTuple):
     visited_keys: npt.NDArray[np.float64]
     changed: npt.NDArray[np.int64]
     kept: npt.NDArray[np.float32]
-    seen: npt.NDArray[np.int64]  # counts, by which the road is chosen
+    seen: npt.NDArray[np.int64]  # counts, by which tree and scan are compared
 
 
-def room_for_search(tree: Tree, dimension: int, k: int) -> Search:
+def allocate_search(tree: Tree, dimension: int, k: int) -> Search:
     stack = WIDTH * (len(tree.first_family) + 1)
     n_leaves = len(tree.counts)
     return Search(
@@ -72,17 +72,17 @@ def room_for_search(tree: Tree, dimension: int, k: int) -> Search:
 
 @inner
 def leaf_distances(tree, leaf, query32, totals):
-    n_lanes = (tree.counts[leaf] + WIDTH - 1) // WIDTH
+    n_vectors = (tree.counts[leaf] + WIDTH - 1) // WIDTH
     start = leaf * (query32.shape[0] + 1) * tree.leaf_room
-    return block_distances(tree.points, start, tree.leaf_room, n_lanes, query32, totals)
+    return block_distances(tree.points, start, tree.leaf_room, n_vectors, query32, totals)
 
 
 @merged
-def farthest_from_centroid(rows, tree, space, walk, search):
+def farthest_from_centroid(rows, tree, space, tracker, search):
     """Look at leaves from the largest key down, until what is left cannot reach the best distance found."""
     query32, totals = search.query32, search.totals
-    centroid_norm = place_query(walk.centroid, space, query32)
-    slack = slack_for(max(walk.numbers[RADIUS], centroid_norm), space)
+    centroid_norm = place_query(tracker.centroid, space, query32)
+    slack = slack_for(max(tracker.numbers[RADIUS], centroid_norm), space)
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
     certain = -np.inf
     n_visited = 0
@@ -90,45 +90,45 @@ def farthest_from_centroid(rows, tree, space, walk, search):
     for _ in range(tree.counts.shape[0] + 1):  # a leaf looked at is put aside or too near: it comes up once at most
         leaf = leaf_with_largest_key(tree)
         key = tree.keys[last_slots + leaf]
-        if key == -np.inf or key + walk.numbers[PATH] < certain:
+        if key == -np.inf or key + tracker.numbers[PATH] < certain:
             break
         fresh = -np.inf  # what an empty leaf keeps
         if tree.counts[leaf] > 0:
             search.seen[POINTS_SEEN] += tree.counts[leaf]
             _, high = leaf_distances(tree, leaf, query32, totals)
-            fresh = key_from(farthest_reach(high, space, slack), walk)
+            fresh = key_from(farthest_reach(high, space, slack), tracker)
             if high >= limit:
                 start = leaf * tree.leaf_room
                 count = tree.counts[leaf]
                 farthest, distance, limit = offer_far(
-                    totals, count, tree.row_at, start, rows, walk.centroid, farthest, distance, limit, space, slack
+                    totals, count, tree.row_at, start, rows, tracker.centroid, farthest, distance, limit, space, slack
                 )
                 certain = certain_distance(distance, space)
-        if fresh + walk.numbers[PATH] >= certain:  # it would come up again: put aside until the search is over
+        if fresh + tracker.numbers[PATH] >= certain:  # it would come up again: put aside until the search is over
             search.visited[n_visited], search.visited_keys[n_visited] = leaf, fresh
             n_visited += 1
             fresh = -np.inf
         set_leaf_key(tree, leaf, fresh)
     for i in range(n_visited):
         set_leaf_key(tree, search.visited[i], search.visited_keys[i])
-    shrink_radius(walk, distance, centroid_norm, space)
+    shrink_radius(tracker, distance, centroid_norm, space)
     return farthest
 
 
 @inner
 def near_bounds(tree, family, query32, bounds, limit):
     """Lower bounds on the squared distances to sixteen boxes; returns which are within ``limit``."""
-    zero = everywhere(np.float32(0.0))
+    zero = broadcast(np.float32(0.0))
     total = zero
     dimension = query32.shape[0]
     for j in range(dimension):
         place = (family * dimension + j) * WIDTH
-        centre = everywhere(query32[j])
+        centre = broadcast(query32[j])
         gap = maximum(subtract(load(tree.lows, place), centre), subtract(centre, load(tree.highs, place)))
         gap = maximum(gap, zero)
         total = add_product(total, gap, gap)
     store(bounds, 0, total)
-    return which_at_most(total, limit)
+    return mask_at_most(total, limit)
 
 
 @inner
@@ -160,17 +160,17 @@ def far_bounds(tree, family, query32, curve, constant, bounds, limit):
 
     Empty boxes, inside out, get something far below zero.
     """
-    factor = everywhere(np.float32(1.0) + curve)
-    total = add_product(everywhere(constant), load(tree.norms, family * WIDTH), factor)
-    minus_curve = everywhere(-curve)
+    factor = broadcast(np.float32(1.0) + curve)
+    total = add_product(broadcast(constant), load(tree.norms, family * WIDTH), factor)
+    minus_curve = broadcast(-curve)
     dimension = query32.shape[0]
     for j in range(dimension):
         place = (family * dimension + j) * WIDTH
-        top, twice = everywhere(-query32[j] / curve), everywhere(np.float32(-2.0) * query32[j])
+        top, twice = broadcast(-query32[j] / curve), broadcast(np.float32(-2.0) * query32[j])
         y = minimum(maximum(top, load(tree.lows, place)), load(tree.highs, place))
         total = add_product(total, add_product(twice, minus_curve, y), y)
     store(bounds, 0, total)
-    return which_at_least(total, limit)
+    return mask_at_least(total, limit)
 
 
 @inner
@@ -185,7 +185,7 @@ def push_family(search, height, mask, family_bounds, sign, first_node, level):
     """Push the nodes of a mask so that the most promising one comes off first; returns the new height."""
     base = height
     while mask != 0:  # ends: the mask loses a bit every time
-        sibling = lowest(mask)
+        sibling = lowest_bit(mask)
         mask &= mask - 1
         promise = sign * family_bounds[sibling]
         place = height
@@ -200,11 +200,11 @@ def push_family(search, height, mask, family_bounds, sign, first_node, level):
 
 
 @merged
-def farthest_from_query(rows, tree, space, walk, search):
+def farthest_from_query(rows, tree, space, tracker, search):
     """The row farthest from the query; boxes that may hold the farthest points first."""
     query32, totals = search.query32, search.totals
-    slack = slack_for(walk.numbers[RADIUS], space)
-    curve, constant = far_terms(query32, walk.numbers[RADIUS], space)
+    slack = slack_for(tracker.numbers[RADIUS], space)
+    curve, constant = far_terms(query32, tracker.numbers[RADIUS], space)
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
     mask = root_family(tree) & far_bounds(tree, FIRST, query32, curve, constant, totals, limit)
@@ -232,10 +232,10 @@ def farthest_from_query(rows, tree, space, walk, search):
 
 
 @merged
-def nearest_to_query(rows, tree, space, walk, search, nearest):
+def nearest_to_query(rows, tree, space, tracker, search, nearest):
     """The nearest records into ``nearest``; the closest boxes first."""
     query32, totals = search.query32, search.totals
-    slack = slack_for(walk.numbers[RADIUS], space)
+    slack = slack_for(tracker.numbers[RADIUS], space)
     last = tree.first_family.shape[0] - 1
     forget(nearest)
     limit = np.float32(np.inf)

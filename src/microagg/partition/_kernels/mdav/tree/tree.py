@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._kernels.jit import inlined, inner
-from microagg._kernels.simd import WIDTH, largest, least, load
+from microagg._kernels.simd import WIDTH, load, reduce_max, reduce_min
 from microagg.partition._kernels.mdav.filter_space import range_of
 
-FIRST = np.int64(0)  # typed: a bare 0 would make the compiler compile its callee once more
-NOWHERE = np.float32(1e18)  # an empty box goes from here to minus here: far from every query, and never far enough
+FIRST = np.int64(0)  # typed: for a bare 0, the function it is passed to would be compiled once more
+NOWHERE = np.float32(1e18)  # an empty box has this as its low end and minus this as its high end: no search enters it
 
 
 class Tree(NamedTuple):
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
     lows: npt.NDArray[np.float32]  # [family][attribute][sibling], flat; likewise highs
     highs: npt.NDArray[np.float32]
     norms: npt.NDArray[np.float32]  # [family][sibling], flat: the largest squared norm
-    keys: npt.NDArray[np.float64]  # [family][sibling], flat: the lazy bounds of `walk`
+    keys: npt.NDArray[np.float64]  # [family][sibling], flat: the lazy bounds of `centroid_tracker`
     first_family: npt.NDArray[np.int64]
     leaf_room: int
 
@@ -46,14 +46,14 @@ def fit_leaf(tree, leaf, dimension):
     count, room = tree.counts[leaf], tree.leaf_room
     slot = tree.first_family[-1] * WIDTH + leaf
     family, sibling = slot // WIDTH, slot % WIDTH
-    n_lanes = (count + WIDTH - 1) // WIDTH
+    n_vectors = (count + WIDTH - 1) // WIDTH
     start = leaf * (dimension + 1) * room
     for j in range(dimension + 1):
         low, high = NOWHERE, -NOWHERE
         if count > 0:
-            for place in range(count, n_lanes * WIDTH):
+            for place in range(count, n_vectors * WIDTH):
                 tree.points[start + place] = tree.points[start]
-            low, high = range_of(tree.points, start, n_lanes)
+            low, high = range_of(tree.points, start, n_vectors)
         if j < dimension:
             tree.lows[(family * dimension + j) * WIDTH + sibling] = low
             tree.highs[(family * dimension + j) * WIDTH + sibling] = high
@@ -70,13 +70,13 @@ def fit_parent(tree, level, node, dimension):
     parent_family, sibling = parent_slot // WIDTH, parent_slot % WIDTH
     changed = False
     for j in range(dimension):
-        low = least(load(tree.lows, (family * dimension + j) * WIDTH))
-        high = largest(load(tree.highs, (family * dimension + j) * WIDTH))
+        low = reduce_min(load(tree.lows, (family * dimension + j) * WIDTH))
+        high = reduce_max(load(tree.highs, (family * dimension + j) * WIDTH))
         place = (parent_family * dimension + j) * WIDTH + sibling
         if tree.lows[place] != low or tree.highs[place] != high:
             tree.lows[place], tree.highs[place] = low, high
             changed = True
-    norm = largest(load(tree.norms, family * WIDTH))
+    norm = reduce_max(load(tree.norms, family * WIDTH))
     if tree.norms[parent_slot] != norm:
         tree.norms[parent_slot] = norm
         changed = True
