@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -216,28 +215,6 @@ def test_importing_compiles_nothing_and_loads_no_compiler():
 
 
 @compiled
-def test_the_first_use_says_that_it_compiles(caplog, monkeypatch, tmp_path):
-    from microagg.partition import _compiling
-
-    class Kernel:
-        signatures: tuple[()] = ()
-        py_func = staticmethod(run_python)
-        stats = type("Stats", (), {"cache_path": str(tmp_path)})
-
-    heard = []
-    with caplog.at_level(logging.INFO, logger="microagg"), shown_by(lambda task, share: heard.append((task, share))):
-        _compiling.announce_compiling(Kernel)
-    assert heard == [("compiling (first use)", 0.0)]
-    assert "first use" in caplog.text
-    # With a fresh index in the cache nothing is said.
-    (tmp_path / "test_mdav_fast.run_python-1.py311.nbi").touch()
-    heard.clear()
-    with shown_by(lambda task, share: heard.append((task, share))):
-        _compiling.announce_compiling(Kernel)
-    assert heard == []
-
-
-@compiled
 def test_a_read_only_installation_works(tmp_path):
     import shutil
 
@@ -246,7 +223,8 @@ def test_a_read_only_installation_works(tmp_path):
     package = tmp_path / "site" / "microagg"
     shutil.copytree(Path(microagg.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     # A file where the cache folder would be keeps even a privileged user from writing there.
-    (package / "partition" / "_kernels" / "__pycache__").touch()
+    for folder in {path.parent for path in package.glob("**/_kernels/**/*.py")}:
+        (folder / "__pycache__").touch()
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     (tmp_path / "home").mkdir()

@@ -6,25 +6,31 @@ from collections.abc import Callable
 
 __all__ = ["call_before_compiling", "say_compiling"]
 
-# Seconds, roughly, of the kernels that take long to compile; the others take a second or less, which needs no word.
-SECONDS = {
-    "form_cells_brute": 8,
-    "form_cells_tree": 8,
-    "form_variable_cells_tree": 10,
-    "sweep": 5,
-    "anneal": 10,
+Listener = Callable[[str, int], None]
+
+# What takes long to compile, and about how many seconds. All else takes a second or two, which needs no announcement.
+LONG = {
+    "form_cells": ("the plain scan for cells", 4),
+    "form_cells_brute": ("the scan for cells", 10),
+    "form_cells_tree": ("the tree search for cells", 7),
+    "form_variable_cells": ("the scan for cells of variable size", 3),
+    "form_variable_cells_tree": ("the tree search for cells of variable size", 7),
+    "sweep": ("the local search", 6),
+    "anneal": ("the annealing", 4),
+    "nearest_points": ("the search for nearest records", 3),
+    "price_cells": ("the search for a bound", 4),
 }
 
-_listeners: list[Callable[[int], None]] = []
+_listeners: list[Listener] = []
 
 
-def call_before_compiling(listener: Callable[[int], None]) -> None:
-    """Let `listener` hear, before a kernel is compiled, about how many seconds that will take."""
+def call_before_compiling(listener: Listener) -> None:
+    """Let `listener` hear, before something long is compiled, what that is and about how many seconds it takes."""
     _listeners.append(listener)
 
 
 def say_compiling(kernel: str) -> None:
-    """Tell all listeners that a kernel is about to be compiled, unless that is soon done."""
-    if kernel in SECONDS:
+    """Tell all listeners that a kernel is about to be compiled, if that takes long."""
+    if kernel in LONG:
         for listener in _listeners:
-            listener(SECONDS[kernel])
+            listener(*LONG[kernel])

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -196,7 +197,7 @@ def searched(
     found = [Found(start[pools.order], _sse(pools.X, start[pools.order])) for start in starts]
     with ThreadPoolExecutor(max_workers=max(1, min(len(found), cores()))) as workers:
         pending = {
-            workers.submit(pools.search, one.labels, effort, chance, halt, one)
+            workers.submit(copy_context().run, pools.search, one.labels, effort, chance, halt, one)
             for one, chance in zip(found, chances, strict=True)
         }
         futures = list(pending)
