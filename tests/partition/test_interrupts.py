@@ -14,10 +14,10 @@ import pytest
 
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
 from microagg._halt import Halt, attended, current_halt, unless_halted
-from microagg.partition._kernels.chance import chance_from
-from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg.partition._kernels.local_search.split import split_records
 from microagg.partition._kernels.projection import shortest_path_starts
-from microagg.partition._kernels.split import split_records
+from microagg.partition._kernels.random import seed_rng
 from microagg.partition._kernels.stars import TOO_MANY, price_cells
 from microagg.partition.certificate import certify
 from microagg.partition.recombine import recombined
@@ -126,7 +126,7 @@ def test_work_that_looks_at_nothing_is_left_when_its_time_is_over():
 def test_kernels_that_are_told_to_stop_do_nothing_more():
     X, stop = normal(60), np.ones(1, dtype=np.int64)
     columns, order = np.ascontiguousarray(X.T), np.arange(60)
-    assert split_records(columns, order, 5, chance_from([1, 1, 1, 1]), 0.0, stop).tolist() == [0, 60]
+    assert split_records(columns, order, 5, seed_rng([1, 1, 1, 1]), 0.0, stop).tolist() == [0, 60]
     nearest = np.full((60, 4), NOBODY, dtype=np.int32)
     nearest_of_all(columns, nearest, stop)
     improve_nearest(columns, order, np.array([0, 60]), nearest, np.full((60, 4), np.inf), stop)

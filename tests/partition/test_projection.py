@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from microagg._halt import Halt
 from microagg.partition import Projection
-from microagg.partition._kernels.plain import shortest_path
+from microagg.partition._kernels.listings import shortest_path
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts
 from microagg.partition.base import cells_in_order, within_cell_sse

@@ -14,10 +14,10 @@ import pytest
 import microagg
 from microagg import MDAV, NearOptimal, refine
 from microagg._halt import Halt
-from microagg.partition._kernels import cells as cell_kernels
-from microagg.partition._kernels import pool as pool_kernels
-from microagg.partition._kernels import pools as kernels
-from microagg.partition._kernels.chance import chance_from
+from microagg.partition._kernels.local_search import annealing as kernels
+from microagg.partition._kernels.local_search import cell_lists as cell_kernels
+from microagg.partition._kernels.local_search import pool as pool_kernels
+from microagg.partition._kernels.random import seed_rng
 from microagg.partition.base import within_cell_sse
 from microagg.partition.efforts import Effort
 from microagg.partition.refine import improved
@@ -25,7 +25,7 @@ from microagg.partition.search import near_records
 from microagg.partition.starts import start_of_search
 
 PACKAGE = Path(microagg.__file__).parent
-KERNELS = sorted([*PACKAGE.glob("partition/_kernels/*.py"), *PACKAGE.glob("evaluation/_kernels/*.py")])
+KERNELS = sorted(PACKAGE.glob("**/_kernels/**/*.py"))
 
 # Values that a program would call equal, but for their last bits.
 NEARLY_ZERO = (0.0, 0.1 + 0.2 - 0.3, 0.1 + 0.7 - 0.8, 0.005, 1.0)
@@ -43,7 +43,7 @@ def sse(X: np.ndarray, labels: np.ndarray) -> float:
     return within_cell_sse(X, labels, int(labels.max()) + 1)
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_while_of_a_kernel_says_why_it_ends(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     for node in ast.walk(ast.parse("\n".join(lines))):
@@ -108,9 +108,9 @@ def descend_everywhere() -> None:
     for seed in (6, 8, 9, 16):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.integers(-2, 3, n_records).astype(float), rng.choice(NEARLY_ZERO, n_records)])
-        cells = cell_kernels.cells_of(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
-        pool = pool_kernels.room_for_pools(6, k, 2)
-        near, chance = near_records(X, k, Halt()), chance_from([seed, 1, 2, 3])
+        cells = cell_kernels.list_cells(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
+        pool = pool_kernels.allocate_pool(6, k, 2)
+        near, chance = near_records(X, k, Halt()), seed_rng([seed, 1, 2, 3])
         before = sse(X, cells.label)
         kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, stop)
         assert sse(X, cells.label) <= before * (1 + 1e-9)

@@ -20,7 +20,7 @@ from microagg import MDAV, VMDAV, NearOptimal, Projection
 from microagg._halt import INTERRUPT, Halt, attended
 from microagg._progress import shown_by
 from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mdav_roads, uncompiled, vmdav
-from microagg.partition._kernels import mdav as kernels
+from microagg.partition._kernels.mdav.plain import cells as kernels
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts, optimal_starts
 from microagg.partition.starts import start_of_search

@@ -18,7 +18,7 @@ EVERY = 10.0  # seconds
 class ProgressLines:
     """Listens to progress and says how things stand, at most once in so many seconds.
 
-    That kernels are being compiled is said at once: on a new machine it is what takes long.
+    That a kernel is being compiled is said at once, and once: on a new machine it is what takes long.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ProgressLines:
                 return
             task, share = self._state
             self._last = now
-            if share < 1.0:
+            if share < 1.0 and not task.startswith(COMPILING):
                 self._say(_line(task, share))
 
 
@@ -68,7 +68,7 @@ def _line(task: str, share: float) -> str:
     'searching cells: 40 % (loses 3.1 %)'
     """
     if task.startswith(COMPILING):
-        return f"{task} ..."
+        return f"microagg: {task}"
     name, _, standing = task.partition(": ")
     return f"{name}: {100 * share:.0f} %" + (f" ({standing})" if standing else "")
 

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,10 +35,10 @@ _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
 
 def chance_states(random_state: int | None, count: int) -> list[IntArray]:
     """As many independent states of chance, from a seed or, without one, from the system's source of randomness."""
-    from microagg.partition._kernels.chance import chance_from
+    from microagg.partition._kernels.random import seed_rng
 
     seed = secrets.randbits(128) if random_state is None else int(random_state)
-    return [chance_from(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
+    return [seed_rng(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
 @dataclass
@@ -76,20 +77,20 @@ class Pools:
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
-        from microagg.partition._kernels.cells import cells_of
-        from microagg.partition._kernels.pool import room_for_pools
+        from microagg.partition._kernels.local_search.cell_lists import list_cells
+        from microagg.partition._kernels.local_search.pool import allocate_pool
 
         if not self.searchable:
             return
-        cells = cells_of(start.copy(), self.k)
-        pool = room_for_pools(max(self.swept_cells, self.most), self.k, self.X.shape[1])
+        cells = list_cells(start.copy(), self.k)
+        pool = allocate_pool(max(self.swept_cells, self.most), self.k, self.X.shape[1])
         self._sweep(cells, pool, effort.sweeps, chance, halt, found)
         steps = annealing_steps(effort, len(self.X), self.k)
         self._anneal(cells, pool, steps, effort, chance, halt, found)
 
     def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
-        from microagg.partition._kernels.cells import one_of_each_cell
-        from microagg.partition._kernels.pools import sweep
+        from microagg.partition._kernels.local_search.annealing import sweep
+        from microagg.partition._kernels.local_search.cell_lists import one_of_each_cell
 
         portion = self._steps_per_portion()
         for _ in range(sweeps):
@@ -108,7 +109,7 @@ class Pools:
     def _anneal(
         self, cells: Any, pool: Any, steps: int, effort: Effort, chance: IntArray, halt: Halt, found: Found
     ) -> None:
-        from microagg.partition._kernels.pools import anneal
+        from microagg.partition._kernels.local_search.annealing import anneal
 
         done = 0
         portion = max(1, min(max(self._steps_per_portion(), len(self.X) // 20), steps // 50))
@@ -137,7 +138,7 @@ class Pools:
 
     def _distances(self, cells: Any) -> tuple[FloatArray, float]:
         """Each record's distance to the centroid of its cell, and the SSE."""
-        from microagg.partition._kernels.cells import distances_to_centroids
+        from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
 
         distances = np.empty(len(self.X))
         sse = distances_to_centroids(self.X, cells.label, len(cells.size), distances)
@@ -146,11 +147,11 @@ class Pools:
 
 def split_order(X: FloatArray, halt: Halt) -> IntArray:
     """The records in the order of a median split."""
-    from microagg.partition._kernels.chance import chance_from
-    from microagg.partition._kernels.split import split_records
+    from microagg.partition._kernels.local_search.split import split_records
+    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(X))
-    split_records(np.ascontiguousarray(X.T), order, 8, chance_from([0, 0, 0, 0]), 0.0, halt.flag)
+    split_records(np.ascontiguousarray(X.T), order, 8, seed_rng([0, 0, 0, 0]), 0.0, halt.flag)
     return order
 
 
@@ -159,9 +160,9 @@ def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
 
     Halted, some have none.
     """
-    from microagg.partition._kernels.chance import chance_from
-    from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
-    from microagg.partition._kernels.split import split_records
+    from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+    from microagg.partition._kernels.local_search.split import split_records
+    from microagg.partition._kernels.random import seed_rng
 
     n_records = len(X)
     few = n_records <= _ALL_PAIRS_UP_TO
@@ -175,7 +176,7 @@ def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
     for turn in range(_SPLITS):
         # A fixed chance: the near records belong to the table, not to a run.
         order = np.arange(n_records)
-        chance, wobble = chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0
+        chance, wobble = seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0
         starts = split_records(columns, order, 3 * wanted, chance, wobble, halt.flag)
         if halt.now():
             break
@@ -196,7 +197,7 @@ def searched(
     found = [Found(start[pools.order], _sse(pools.X, start[pools.order])) for start in starts]
     with ThreadPoolExecutor(max_workers=max(1, min(len(found), cores()))) as workers:
         pending = {
-            workers.submit(pools.search, one.labels, effort, chance, halt, one)
+            workers.submit(copy_context().run, pools.search, one.labels, effort, chance, halt, one)
             for one, chance in zip(found, chances, strict=True)
         }
         futures = list(pending)
@@ -216,7 +217,7 @@ def searched(
 
 
 def _sse(X: FloatArray, labels: IntArray) -> float:
-    from microagg.partition._kernels.cells import distances_to_centroids
+    from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
 
     return float(distances_to_centroids(X, labels, int(labels.max()) + 1, np.empty(len(X))))
 

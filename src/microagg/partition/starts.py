@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._halt import INTERRUPT, Halt
-from microagg.partition._mdav_roads import mdav_cells_unless
+from microagg.partition._mdav_search import mdav_cells_unless
 from microagg.partition.base import cells_in_order
 
 __all__ = ["MDAV", "MEDIAN_SPLITS", "SPLIT", "cells_below_2k", "split_cells", "start_of_search"]
@@ -142,12 +142,12 @@ def _split(X: FloatArray, unit: int, halt: Halt) -> tuple[IntArray, IntArray]:
 
     A time limit does not cut this, about a second for a million records: there has to be some start.
     """
-    from microagg.partition._kernels.chance import chance_from
-    from microagg.partition._kernels.split import split_records
+    from microagg.partition._kernels.local_search.split import split_records
+    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(X))
     flag = halt.then(None).flag
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([0, 0, 0, 0]), 0.0, flag)
+    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([0, 0, 0, 0]), 0.0, flag)
     if halt.reason == INTERRUPT:
         raise KeyboardInterrupt
     return order, starts

@@ -13,7 +13,6 @@ from microagg._halt import current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg._validation import Constraint, Integer, Real
-from microagg.partition._compiling import announce_compiling
 from microagg.partition.base import Partitioner, within_cell_sse
 from microagg.partition.uncompiled.choice import numpy_costs_less
 
@@ -112,8 +111,9 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     X = near_one(X)
     if _numpy_costs_less(X, k):
         return _by_numpy(X, k, gamma)
-    from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
-    from microagg.partition._kernels.vmdav import join_nearest
+    from microagg._kernels.jit import HAS_VECTORS
+    from microagg.partition._kernels.mdav.plain.cells import squared_distances, sums_of_columns
+    from microagg.partition._kernels.mdav.plain.variable_cells import join_nearest
 
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
@@ -124,7 +124,7 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     outside_in = np.argsort(-from_centre, kind="stable")
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0, 0])
-    form_cells = _by_tree if n_records >= _TREE_FROM else _by_scan
+    form_cells = _by_tree if n_records >= _TREE_FROM and HAS_VECTORS else _by_scan
     form_cells(X, k, gamma, outside_in, labels, state)
     if not current_halt().now():  # interrupted, the labels are not looked at
         join_nearest(X, labels, int(state[1]))
@@ -142,10 +142,10 @@ def _numpy_costs_less(X: FloatArray, k: int) -> bool:
 
 def _kernel(by_tree: bool) -> Any:
     if by_tree:
-        from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree
+        from microagg.partition._kernels.mdav.tree.variable_cells import form_variable_cells_tree
 
         return form_variable_cells_tree
-    from microagg.partition._kernels.vmdav import form_variable_cells
+    from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
 
     return form_variable_cells
 
@@ -174,7 +174,7 @@ def _by_numpy(X: FloatArray, k: int, gamma: float) -> IntArray:
 
 def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """Look at all remaining records every time."""
-    from microagg.partition._kernels.vmdav import form_variable_cells
+    from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
 
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
@@ -188,25 +188,24 @@ def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
 
 def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """The same cells, by searching a tree."""
-    from microagg.partition._kernels.candidates import room_for_nearest
-    from microagg.partition._kernels.filter_space import filter_space
-    from microagg.partition._kernels.rows import distinct_rows
-    from microagg.partition._kernels.tree_build import build_tree
-    from microagg.partition._kernels.tree_search import room_for_search
-    from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree, room_for_growing
-    from microagg.partition._kernels.walk import begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
+    from microagg.partition._kernels.mdav.filter_space import filter_space
+    from microagg.partition._kernels.mdav.nearest import allocate_nearest
+    from microagg.partition._kernels.mdav.rows import distinct_rows
+    from microagg.partition._kernels.mdav.tree.build import build_tree
+    from microagg.partition._kernels.mdav.tree.search import allocate_search
+    from microagg.partition._kernels.mdav.tree.variable_cells import allocate_growing, form_variable_cells_tree
 
-    announce_compiling(form_variable_cells_tree)
     n_records, dimension = X.shape
     space = filter_space(X)
-    walk = begin_walk(X, space)
-    rows, tree = build_tree(distinct_rows(X), space, walk)
+    tracker = track_centroid(X, space)
+    rows, tree = build_tree(distinct_rows(X), space, tracker)
     row_of = np.empty(n_records, dtype=np.int64)
     sizes = rows.end - rows.first
     starts = np.repeat(rows.first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
     row_of[rows.members[starts + np.arange(n_records)]] = np.repeat(np.arange(len(sizes)), sizes)
-    search = room_for_search(tree, dimension, k)
-    nearest, growing = room_for_nearest(k - 1), room_for_growing(k)
+    search = allocate_search(tree, dimension, k)
+    nearest, growing = allocate_nearest(k - 1), allocate_growing(k)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
     halt = current_halt()
     while state[0] >= k and not halt.now():
@@ -218,7 +217,7 @@ def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
             rows,
             tree,
             space,
-            walk,
+            tracker,
             search,
             nearest,
             growing,
