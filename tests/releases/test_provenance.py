@@ -27,6 +27,7 @@ from microagg.releases.signing import SIGNATURE, signed, write_key_pair
 from microagg.releases.statement import Statement
 from microagg.tables._stat_files import _forget_the_clock
 from microagg.tables.labels import Labels, with_labels
+from optional_packages import need
 from release_kinds import RECIPES, made, people
 
 
@@ -212,7 +213,7 @@ def test_a_remark_that_no_release_makes_is_found(tmp_path, kind, remark):
 
 @pytest.mark.parametrize("names", [["it's"], ['a "b" of it\'s'], ["a\\", None], [None, None]])
 def test_a_dropped_index_of_any_name_may_be_told(tmp_path, names):
-    pandas = pytest.importorskip("pandas")
+    pandas = need("pandas")
     levels = [list(range(9))] * len(names)
     table = pandas.DataFrame({"x": range(9)}, index=pandas.MultiIndex.from_arrays(levels, names=names))
     with pytest.warns(UserWarning, match="index") if len(names) > 1 else nullcontext():
