@@ -95,6 +95,7 @@ def test_a_measure_that_shares_a_settings_name_keeps_a_column_of_its_own():
 
 
 def test_stretches_in_words_and_numbers_share_a_column():
+    need("polars")
     points = [FrontierPoint(str(alpha), {"method": "mdav", "alpha": alpha}) for alpha in (2.0, "auto", None)]
     assert Frontier(tuple(points), LINKED, ()).frame("polars")["alpha"].to_list() == ["2.0", "auto", None]
     assert Frontier(tuple(points[::2]), LINKED, ()).frame()["alpha"].to_pylist() == [2.0, None]

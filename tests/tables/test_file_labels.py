@@ -188,6 +188,6 @@ def test_a_file_does_not_tell_when_it_was_written(tmp_path, extension):
     path = tmp_path / f"t.{extension}"
     write_table(pa.table({"x": [1.5, 2.0], "job": ["a", "b"]}), path)
     read = pyreadstat.read_dta if extension == "dta" else pyreadstat.read_sav
-    _, about = read(str(path), metadataonly=True)
+    _, about = read(str(path), metadataonly=True, output_format="dict")
     assert (about.creation_time.month, about.creation_time.day, about.creation_time.year % 100) == (1, 1, 70)
     assert read_table(path).to_pydict() == {"x": [1.5, 2.0], "job": ["a", "b"]}
