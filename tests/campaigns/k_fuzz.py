@@ -268,4 +268,5 @@ CAMPAIGN = Campaign(
     quick=60,
     long=20_000,
     seconds=60.0,
+    packages=("pandas", "polars"),
 )

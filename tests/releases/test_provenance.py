@@ -270,6 +270,7 @@ def test_stages_are_those_that_the_recipe_makes(tmp_path, forgery):
 
 @pytest.mark.parametrize("name", ["manifest.json", "report.json"])
 def test_words_of_another_version_are_vouched_for_or_not_believed(tmp_path, name):
+    need("cryptography")
     release, keys = made("representative"), write_key_pair(tmp_path / "keys")
     saved = without_receipt(release, tmp_path / "out", report=True)
     rewritten(saved, name, lambda content: content.update(microagg="0.0.1"))
@@ -541,6 +542,7 @@ def test_no_public_file_of_a_private_release_holds_a_fingerprint_of_its_input(tm
 
 @pytest.fixture
 def keys(tmp_path):
+    need("cryptography")
     return write_key_pair(tmp_path / "ours"), write_key_pair(tmp_path / "theirs")
 
 
