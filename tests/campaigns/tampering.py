@@ -387,4 +387,5 @@ CAMPAIGN = Campaign(
     quick=80,
     long=2000,
     seconds=60,
+    packages=("cryptography",),
 )

@@ -18,6 +18,7 @@ from microagg.evaluation.definition import Definition, Worth
 from microagg.evaluation.evaluate import DEFINITIONS
 from microagg.evaluation.records import PerRecord, Values
 from microagg.evaluation.result import Evaluation, Measure
+from optional_packages import need
 
 RECIPE = Recipe(k=2, attributes={"x": numeric(), "y": numeric(), "id": "identifier"})
 
@@ -126,6 +127,7 @@ def test_evaluations_side_by_side_mark_the_better(people):
     assert found.best("distance_linkage") == "far"
     assert found.best("IL1s") is None  # only one has it
     assert found.values("IL1s")["near"] is None
+    need("pandas")
     frame = found.as_frame("pandas")
     assert list(frame.columns) == ["name", "about", "better", "near", "far", "best"]
     lines = {line.split()[0]: line for line in str(found).splitlines() if line}

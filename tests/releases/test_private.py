@@ -6,8 +6,6 @@ import datetime as dt
 import json
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -24,6 +22,8 @@ from microagg.privacy.mechanism import SeededNoise
 from microagg.private.base import protect
 from microagg.releases.check.check import check_release, check_table
 from microagg.tables.frames import Frame
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
 
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "office": "work", "field": "work"}
 MIXED = {

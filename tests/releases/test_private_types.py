@@ -136,7 +136,7 @@ def test_values_finer_than_a_microsecond_are_cut_each_by_itself():
 
 
 def test_pandas_gets_dates_as_it_had_them():
-    import pandas as pd
+    from optional_packages import pandas as pd
 
     declared = ranking(numeric(bounds=DAYS))
     moments = pd.DataFrame({"x": pd.to_datetime(["2001-01-01"] * 4)})
@@ -146,7 +146,7 @@ def test_pandas_gets_dates_as_it_had_them():
 
 
 def test_a_polars_enum_holds_every_public_category():
-    import polars as pl
+    from optional_packages import polars as pl
 
     frame = pl.DataFrame({"x": pl.Series(["a", "b", "a", "b"], dtype=pl.Enum(["a", "b"]))})
     released = microagg.release(frame, ranking(nominal(categories=["a", "b", "c"]))).table

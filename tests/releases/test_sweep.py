@@ -21,6 +21,7 @@ from microagg import Recipe
 from microagg.errors import InputError, ParameterError
 from microagg.frontier import sweep as engine
 from microagg.frontier import workers as sweep_workers
+from optional_packages import need
 
 MEASURES = ["SSE_SST", "D", "label_purity", "eigenvalue_difference", "distance_linkage", "distance_to_closest", "k"]
 
@@ -250,7 +251,7 @@ def test_blocks_and_single_attributes_do_not_look_k_anonymous():
 
 
 def test_frames_of_other_libraries_keep_what_their_dtypes_say():
-    pd = pytest.importorskip("pandas")
+    pd = need("pandas")
     words = pd.Categorical(["low", "mid", "high"] * 10, categories=["low", "mid", "high"], ordered=True)
     frame = pd.DataFrame({"level": words, "age": np.arange(30.0)})
     recipe = recipe_of({"level": ordinal(), "age": numeric()}, methods=["mdav"], k=[3])

@@ -118,7 +118,7 @@ def test_wordnet_trees_hold_every_label_of_adult(reference_data):
     table = reference_data("adult")
     path = Path(os.environ.get("MICROAGG_DATA", "")) / "adult_taxonomies.json"
     if not path.is_file():
-        pytest.skip("needs adult_taxonomies.json beside the reference data")
+        pytest.skip("needs adult_taxonomies.json in the folder of MICROAGG_DATA")
     for name, (tree, labels) in adult_taxonomies(path).items():
         found = set(table[name].drop_null().to_pylist())
         assert found == set(labels)

@@ -12,6 +12,7 @@ import pytest
 from microagg.errors import TableError
 from microagg.tables.read import EXTENSIONS, read_table
 from microagg.tables.write import WRITABLE, write_table
+from optional_packages import need
 
 CANARY = "canary-77231"
 RECORDS = pa.table(
@@ -32,7 +33,7 @@ def whole_file(folder, extension):
             book.active.append(row)
         book.save(path)
     elif extension == "xpt":
-        polars = pytest.importorskip("polars")
+        polars = need("polars")
         pyreadstat.write_xport(polars.from_arrow(RECORDS.select(["name", "n"])), path)
     else:
         write_table(RECORDS, path)
