@@ -12,7 +12,7 @@ import pytest
 
 import microagg
 from microagg.errors import InputError, RecipeError, TableError
-from microagg.releases.input import read_input
+from microagg.releases.input import read_table
 from microagg.tables.missing_codes import codes_made_missing
 from microagg.tables.write import write_table
 
@@ -68,7 +68,7 @@ def test_pandas_numbers_with_codes_stay_numbers(dtype):
 def test_codes_act_in_files_of_every_format(tmp_path, extension):
     path = tmp_path / f"table.{extension}"
     write_table(pa.table({"age": AGES, "work": WORK}), path)
-    read = read_input(path, CODED)
+    read = read_table(path, CODED)
     assert read["age"].null_count == 3
     assert read["work"].null_count == 2
     assert pa.types.is_integer(read["age"].type)

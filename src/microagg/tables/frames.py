@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ParameterError, TableError
-from microagg.tables.formats.labels import with_needed_labels
+from microagg.tables.labels import with_needed_labels
 from microagg.tables.native_dtypes import native_dtype
 from microagg.tables.phrases import columns_phrase
 from microagg.tables.type_ranges import float_range, stored_range, within

@@ -16,11 +16,11 @@ __all__ = [
     "SAMPLE",
     "Layout",
     "advice",
-    "advised_encoding",
+    "advise_encoding",
     "fields_like_values",
     "joining_separator",
     "separator_name",
-    "sniffed_layout",
+    "sniff_layout",
 ]
 
 SAMPLE = 1 << 18
@@ -48,10 +48,10 @@ def separator_name(separator: str) -> str:
 # Encoding
 
 
-def advised_encoding(stream: BinaryIO) -> str | None:
+def advise_encoding(stream: BinaryIO) -> str | None:
     """The encoding that a file's bytes speak for: by its mark, by zeros, by being UTF-8; else a Western one-byte code.
 
-    One-byte codes cannot be told apart by their bytes: whoever knows the file must look whether names with accents
+    Bytes do not tell one one-byte code from another: whoever knows the file must look whether names with accents
     come out right. None if the bytes fit none of these.
     """
     import codecs
@@ -107,7 +107,7 @@ class Layout:
     is_sure : bool
         False if the rows above the header may be a header that lacks names, and nothing speaks for the one below.
     rivals : tuple of str
-        Other separators that split as many rows evenly: which one it is cannot be told.
+        Other separators that split as many rows evenly: the sample does not decide which one it is.
     """
 
     separator: str | None
@@ -119,7 +119,7 @@ class Layout:
     rivals: tuple[str, ...] = ()
 
 
-def sniffed_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
+def sniff_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
     """The layout that a sample speaks for; what is given is not doubted."""
     lines_above = skip_rows or 0
     text = _without_lines(sample, lines_above)
@@ -302,7 +302,7 @@ def _width_of_first(sample: str, separator: str, skip_rows: int) -> int:
 
 def advice(sample: str, dialect: Dialect, separator: str | None) -> str:
     """The lines that a recipe should have by what the sample looks like; empty if it says nothing else."""
-    found = sniffed_layout(sample, separator=dialect.separator)
+    found = sniff_layout(sample, separator=dialect.separator)
     lines = []
     if dialect.separator is None and found.separator is not None and found.separator != separator:
         others = "".join(f", or {json.dumps(one)}" for one in found.rivals if one != separator)

@@ -14,6 +14,7 @@ __all__ = [
     "NEGATIVES",
     "STANDARD",
     "THOUSANDS",
+    "Decision",
     "Dialect",
     "check_date_format",
     "check_encoding",
@@ -89,6 +90,26 @@ class Dialect:
 
 
 STANDARD = Dialect()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A key of ``[input]`` that was decided by looking at the file, or asked for.
+
+    Attributes
+    ----------
+    key : str
+    value : object
+    reason : str
+        Why; without values of records.
+    asks : bool
+        True if only a person can tell.
+    """
+
+    key: str
+    value: Any
+    reason: str
+    asks: bool = False
 
 
 def encoding_name(encoding: str | None) -> str:

@@ -51,7 +51,7 @@ class BadQuote:
             )
         return (
             f"has a quote inside a field without quotes in line {line}, and quotes that do not enclose a field of one "
-            "line elsewhere: which of them enclose fields cannot be told. Remove those that stand there by mistake; if "
+            "line elsewhere: nothing shows which of them enclose fields. Remove those that stand there by mistake; if "
             'one belongs to a value, put the field in quotes and write it twice: "".'
         )
 
