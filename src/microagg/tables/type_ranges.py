@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["OUT_OF_RANGE_TEXT", "float_range", "stored_range", "values_out_of_range", "within"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 OUT_OF_RANGE_TEXT = "<value out of range"  # what Arrow writes into text files for a moment that does not exist
 
@@ -26,8 +24,8 @@ def stored_range(kind: pa.DataType) -> tuple[int, int] | None:
     """The range of the whole numbers that stand for values of a type; None for types that are not counted so.
 
     Dates and timestamps are of the years 1 to 9999, which is all that most programs can show; with a time zone one day
-    less at both ends, which is not of these years everywhere. The smallest 64-bit number is no moment: it stands for a
-    missing one.
+    less at both ends, which is not of these years everywhere. The smallest 64-bit number is not a moment: it stands for
+    a missing one.
 
     Examples
     --------

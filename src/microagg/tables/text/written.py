@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from microagg.tables.columns import is_text
+from microagg.tables.columns import as_one_array, is_text
 from microagg.tables.text.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    array = as_one_array(column)
     blank = pc.fill_null(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(array)), 0), False)
     return pc.if_else(blank, pa.scalar(None, array.type), array).dictionary_encode()
 
