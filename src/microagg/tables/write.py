@@ -62,4 +62,10 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
         raise TableError(f"{path.name}: {file_format.title} can only be read. Written are {written}.")
     if not path.absolute().parent.is_dir():
         raise TableError(f"{path.name}: the directory to write to does not exist.")
-    file_format.write(make_publishable(table), path)
+    table = make_publishable(table)
+    try:
+        file_format.write(table, path)
+    except (TableError, OSError, MemoryError):
+        raise
+    except Exception:  # what a library says may quote records
+        raise TableError(f"{path.name} could not be written as {file_format.title}.") from None

@@ -181,7 +181,10 @@ class WritableFormat(FileFormat):
 
     @abstractmethod
     def write(self, table: pa.Table, path: Path) -> None:
-        """Write a table from `make_publishable`, or raise a TableError before anything is written."""
+        """Write a table from `make_publishable`, or raise a TableError before anything is written.
+
+        `write_table` withholds the message of any other error but of the system, as it may quote records.
+        """
 
     def find_fault_beside_table(self, path: Path) -> str:
         """Find what a file holds beside its columns that `write` does not write; empty if nothing."""

@@ -214,10 +214,7 @@ class WritableStatisticsFile(StatisticsFile, WritableFormat):
             "variable_value_labels": {name: c.value_labels for name, c in stored.items() if c.value_labels},
             "variable_format": {name: column.format for name, column in stored.items() if column.format},
         }
-        try:
-            self.store(frame, path, about, table)
-        except Exception:  # what the library says may quote records
-            raise TableError(f"{path.name} could not be written as {self.title}.") from None
+        self.store(frame, path, about, table)
         self.forget_the_clock(path)
 
     def forget_the_clock(self, path: Path) -> None:
