@@ -13,7 +13,7 @@ import pytest
 import microagg
 from microagg.errors import InputError, RecipeError, TableError
 from microagg.releases.input import read_table
-from microagg.tables.missing_codes import codes_made_missing
+from microagg.tables.missing_codes import replace_codes
 from microagg.tables.write import write_table
 
 AGES = [20, 21, 22, 23, -999, 25, -999, 27, -999, 29]
@@ -104,7 +104,7 @@ def read_without_codes(table):
     ],
 )
 def test_codes_are_compared_as_the_column_is(array, codes, left):
-    made = codes_made_missing(array, codes)
+    made = replace_codes(array, codes)
     assert made.type == array.type
     assert made.to_pylist() == left
 

@@ -193,9 +193,9 @@ def test_a_format_of_dates_counts_where_plain_ones_would_fit_too(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["%d/%m/%Y%d", "%Y-%m-%d %Y", "%d/%m/%Y%", "%d/%m/%Y %Q"])
 def test_a_format_that_no_date_can_be_read_by_is_an_ordinary_refusal(pattern):
-    with pytest.raises(ValueError, match="is no format of dates"):
+    with pytest.raises(ValueError, match="is not a format of dates"):
         check_date_format(pattern)
     attributes = {"x": {"role": "quasi_identifier", "kind": "numeric"}}
     for said in (pattern, {"x": pattern}):
-        with pytest.raises(RecipeError, match="is no format of dates"):
+        with pytest.raises(RecipeError, match="is not a format of dates"):
             Recipe(k=3, attributes=attributes, input={"date_format": said})

@@ -277,7 +277,7 @@ def test_importing_and_writing_needs_neither_pandas_nor_polars(tmp_path):
     script = f"""
 import sys
 import microagg.tables.read, microagg.tables.write
-heavy = {{"pyarrow", "pyreadstat", "openpyxl", "pandas", "polars"}} & set(sys.modules)
+heavy = {{"numpy", "pyarrow", "pyreadstat", "openpyxl", "pandas", "polars"}} & set(sys.modules)
 assert not heavy, heavy
 class Refuse:
     def find_spec(self, name, path=None, target=None):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -15,6 +18,9 @@ FORMATS = all_formats()
 WRITTEN = [one for one in FORMATS if isinstance(one, WritableFormat)]
 FIELDS = [with_labels(pa.field("x", pa.int64()), Labels("X", ((1, "one"),))), pa.field("s", pa.string())]
 TABLE = pa.table([[1, 2, 1], ["a", "", None]], schema=pa.schema(FIELDS))
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "file_formats.md"
 
 
 def name_of(one):
@@ -77,3 +83,17 @@ def test_a_library_cannot_speak_through_an_error_while_writing(tmp_path, monkeyp
         with pytest.raises(Exception, match=rf"^t\.{one.name} could not be written as ") as caught:
             write_table(TABLE, tmp_path / f"t.{one.name}")
         assert "canary" not in str(caught.value)
+
+
+def test_the_docs_list_every_format():
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and "`." in line
+    ]
+    listed = {extension: (row[3], row[5]) for row in rows for extension in re.findall(r"`(\.[a-z0-9.]+)`", row[1])}
+    assert set(listed) == {extension for one in FORMATS for extension in one.extensions}
+    for one in FORMATS:
+        written, labels = listed[f".{one.name}"]
+        assert (written == "yes") is isinstance(one, WritableFormat)
+        assert (labels != "no") is one.keeps_labels

@@ -29,7 +29,7 @@ from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of, writable_format
 from microagg.tables.frames import Frame
 from microagg.tables.labels import with_needed_labels
-from microagg.tables.plain import like
+from microagg.tables.plain import parse_text_like
 from microagg.tables.text.dialect import Dialect
 from microagg.tables.text.formulas import unescape_formulas
 from microagg.tables.write import write_table
@@ -260,7 +260,7 @@ class Release:
             released = _framed(released, numbers_of_text(released.table, self.recipe))
         original = self.original
         if original is not None:
-            original = _framed(original, like(numbers_of_text(original.table, self.recipe), released.table))
+            original = _framed(original, parse_text_like(numbers_of_text(original.table, self.recipe), released.table))
         return released, original
 
     def receipt_path(self, folder: str | Path) -> Path:

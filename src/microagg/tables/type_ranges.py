@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg._typing import FloatArray, IntArray
+from microagg.tables.columns import is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +96,7 @@ def values_out_of_range(column: pa.ChunkedArray | pa.Array, *, written: bool = T
     kind = column.type
     if t.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if t.is_string(kind) or t.is_large_string(kind):
+    if is_text(kind):
         if not written:
             return 0
         return int(pc.sum(pc.starts_with(column, OUT_OF_RANGE_TEXT)).as_py() or 0)

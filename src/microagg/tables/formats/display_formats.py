@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-
-from microagg._typing import FloatArray
-
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from microagg._typing import FloatArray
 
 __all__ = ["Meaning", "meaning_of_format", "microseconds_from_numbers", "numbers_from_moments", "typed_numbers"]
 
@@ -136,7 +134,9 @@ def typed_numbers(numbers: pa.Array, stored_format: str) -> pa.Array:
 
 
 def microseconds_from_numbers(numbers: FloatArray, stored_format: str) -> FloatArray:
-    """Turn the numbers of a file under a format for times into microseconds, also those that are no time of day."""
+    """Turn the numbers of a file under a format for times into microseconds, also durations of a day or more."""
+    import numpy as np
+
     clock = _CLOCKS[stored_format.partition(":")[0]]
     return np.rint(np.clip(numbers, -1e300, 1e300) * float(1_000_000 // clock.units_per_second))
 

@@ -16,8 +16,8 @@ from microagg.tables.formats.base import FileFormat, ReadOptions, Sniffed
 from microagg.tables.missing_codes import code_as_text
 from microagg.tables.phrases import names_phrase
 from microagg.tables.refusal import check_names
-from microagg.tables.text.beginning import fields_like_values
 from microagg.tables.text.dialect import Decision, Dialect
+from microagg.tables.text.layout import fields_like_values
 from microagg.tables.text.sniff import check_header, name_columns
 from microagg.tables.text.written import as_dates, as_numbers
 
@@ -42,7 +42,7 @@ class Excel(FileFormat):
 
         dialect = options.dialect
         rows = _rows_of_sheet(path, dialect.sheet)[dialect.skip_rows :]
-        names = _names(rows, dialect, path)
+        names = _read_names(rows, dialect, path)
         check_names(names, path)
         first = dialect.skip_rows + 1
         if dialect.has_header:
@@ -59,7 +59,7 @@ class Excel(FileFormat):
         for name, cells in zip(names, columns, strict=True):
             as_text = name in options.text_columns
             own = dialect if not as_text else None
-            arrays.append(_typed_cells(cells, as_text, own, name, name in options.number_columns))
+            arrays.append(_type_cells(cells, as_text, own, name, name in options.number_columns))
         return pa.Table.from_arrays(arrays, names=names)
 
     def guess_layout(self, path: Path, given: Dialect, fixed: Collection[str]) -> Sniffed:
@@ -80,7 +80,7 @@ class Excel(FileFormat):
         return Sniffed(name_columns(dialect, max((len(row) for row in as_text), default=0)), decided)
 
 
-def _names(rows: list[list[Any]], dialect: Dialect, path: Path) -> list[str]:
+def _read_names(rows: list[list[Any]], dialect: Dialect, path: Path) -> list[str]:
     header = rows[0] if rows else []
     if not header:
         where = "the first row" if not dialect.skip_rows else f"row {dialect.skip_rows + 1}"
@@ -104,7 +104,7 @@ def _has_values(sheet: Any) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_book(path: Path) -> Iterator[Any]:
     import openpyxl
 
     with path.open("rb") as stream, warnings.catch_warnings():
@@ -114,7 +114,7 @@ def _opened(path: Path) -> Iterator[Any]:
         book.close()
 
 
-def _chosen(book: Any, sheet: str | int | None, path: Path) -> Any:
+def _choose_sheet(book: Any, sheet: str | int | None, path: Path) -> Any:
     sheets = book.worksheets
     names = [one.title for one in sheets]
     if isinstance(sheet, int):
@@ -138,8 +138,8 @@ def _chosen(book: Any, sheet: str | int | None, path: Path) -> Any:
 
 def _rows_of_sheet(path: Path, choice: str | int | None) -> list[list[Any]]:
     """Return the values row by row, without empty cells at the end of a row and empty rows at the end."""
-    with _opened(path) as book:
-        sheet = _chosen(book, choice, path)
+    with _open_book(path) as book:
+        sheet = _choose_sheet(book, choice, path)
         sheet.reset_dimensions()
         rows = [[None if cell.data_type == "e" else cell.value for cell in row] for row in sheet.iter_rows()]
     for row in rows:
@@ -153,7 +153,7 @@ def _drop_trailing(items: list[Any], empty: object) -> None:
         items.pop()
 
 
-def _typed_cells(cells: list[Any], as_text: bool, dialect: Dialect | None, name: str, is_number: bool) -> pa.Array:
+def _type_cells(cells: list[Any], as_text: bool, dialect: Dialect | None, name: str, is_number: bool) -> pa.Array:
     """Cells as an array of the one type they have; text is read as the dialect says, if there is one."""
     import pyarrow as pa
 

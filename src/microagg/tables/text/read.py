@@ -15,16 +15,16 @@ from microagg.errors import TableError
 from microagg.tables.columns import with_columns
 from microagg.tables.missing_codes import table_without_codes
 from microagg.tables.refusal import check_names
-from microagg.tables.text.beginning import (
+from microagg.tables.text.compression import is_compressed, open_bytes
+from microagg.tables.text.dialect import Dialect, encoding_name
+from microagg.tables.text.layout import (
     SAMPLE,
     advice,
-    advise_encoding,
+    guess_encoding,
     joining_separator,
     separator_name,
     sniff_layout,
 )
-from microagg.tables.text.compression import is_compressed, open_bytes
-from microagg.tables.text.dialect import Dialect, encoding_name
 from microagg.tables.text.quotes import every_line_is_a_row, first_bad_quote
 from microagg.tables.text.swallowed import lines_of_swallowed_rows
 from microagg.tables.text.written import as_dates, retype
@@ -185,7 +185,7 @@ class TextFile:
         chosen = self.dialect.encoding
         what = "UTF-8" if encoding_name(chosen) == "utf-8" else str(chosen)
         with open_bytes(self.path) as stream:
-            better = advise_encoding(stream)
+            better = guess_encoding(stream)
         message = f"{self.path.name} is not in {what}; save it in UTF-8"
         if better is None or encoding_name(better) == encoding_name(chosen):
             return TableError(f"{message}, or say its encoding: [input] encoding = ...")

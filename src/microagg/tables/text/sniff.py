@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from microagg.errors import TableError
-from microagg.tables.text.beginning import advise_encoding, separator_name, sniff_layout
 from microagg.tables.text.compression import open_bytes
 from microagg.tables.text.dialect import Decision, Dialect
+from microagg.tables.text.layout import guess_encoding, separator_name, sniff_layout
 from microagg.tables.text.read import TextFile
 
 __all__ = ["check_header", "name_columns", "sniff_text"]
@@ -39,7 +39,7 @@ def sniff_text(
     dialect = given
     if "encoding" not in fixed:
         with open_bytes(path) as stream:
-            encoding = advise_encoding(stream)
+            encoding = guess_encoding(stream)
         if encoding is not None and encoding != "utf-8":
             decided.append(_decide_encoding(encoding))
             dialect = replace(dialect, encoding=encoding)

@@ -55,7 +55,7 @@ def number_pattern(dialect: Dialect) -> str:
 
 
 def as_numbers(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | None:
-    """The numbers that a column of text writes, whole ones as int64; None if some value is not a number.
+    """Return the numbers that a column of text writes, whole ones as int64; None if some value is not a number.
 
     Blank text, as in a file with quotes around every field, is missing. Either every value has the same unit or none
     has one: 20 % beside 0.2, or EUR beside USD, is not one scale.
@@ -63,15 +63,15 @@ def as_numbers(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | N
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    encoded = _encoded(column)
+    encoded = _encode_distinct(column)
     if not len(encoded.dictionary):
         return None
-    numbers = _numbers_of(encoded.dictionary.cast(pa.large_string()), dialect)
+    numbers = _parse_numbers(encoded.dictionary.cast(pa.large_string()), dialect)
     return None if numbers is None else pa.chunked_array([pc.take(numbers, encoded.indices)])
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The distinct texts of a column, blank ones left out, and where they stand."""
+def _encode_distinct(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the distinct texts of a column, without blank ones, and where they stand."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -80,7 +80,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return pc.if_else(blank, pa.scalar(None, array.type), array).dictionary_encode()
 
 
-def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
+def _parse_numbers(text: pa.Array, dialect: Dialect) -> pa.Array | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -114,7 +114,7 @@ def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
 
 
 def _without_unit(text: pa.Array, dialect: Dialect) -> pa.Array | None:
-    """The text without the unit that all of it has; as it is if none has one, None if some have."""
+    """Return the text without the unit that all of it has; as it is if none has one, None if only some have."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -133,11 +133,11 @@ def _without_unit(text: pa.Array, dialect: Dialect) -> pa.Array | None:
 
 
 def as_dates(column: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray | None:
-    """The dates, or moments if the pattern has a time of day, that a column of text writes; None if one is not."""
+    """Return the dates (moments, if the pattern has a time of day) that a column of text writes; None if one is not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    encoded = _encoded(column)
+    encoded = _encode_distinct(column)
     if not len(encoded.dictionary):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a text file looks like, from its beginning: encoding, separator, rows above the header, a header at all."""
+"""Guess from the beginning of a text file: encoding, separator, rows above the header, whether there is one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = [
     "SAMPLE",
     "Layout",
     "advice",
-    "advise_encoding",
     "fields_like_values",
+    "guess_encoding",
     "joining_separator",
     "separator_name",
     "sniff_layout",
@@ -41,15 +41,15 @@ _NUMBERLIKE = re.compile(r"^[^\w\s]{0,3}\s*[+-]?\s*[\d][\d.,:/'\s\u00a0\u202f-]*
 
 
 def separator_name(separator: str) -> str:
-    """How to speak of a separator in a sentence."""
+    """Name a separator in a sentence."""
     return _NAMES.get(separator, repr(separator))
 
 
 # Encoding
 
 
-def advise_encoding(stream: BinaryIO) -> str | None:
-    """The encoding that a file's bytes speak for: by its mark, by zeros, by being UTF-8; else a Western one-byte code.
+def guess_encoding(stream: BinaryIO) -> str | None:
+    """Guess the encoding from a file's bytes: by its mark, by zeros, by being UTF-8; else a Western one-byte code.
 
     Bytes do not tell one one-byte code from another: whoever knows the file must look whether names with accents
     come out right. None if the bytes fit none of these.
@@ -120,7 +120,7 @@ class Layout:
 
 
 def sniff_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
-    """The layout that a sample speaks for; what is given is not doubted."""
+    """Guess the layout from a sample; what is given is not doubted."""
     lines_above = skip_rows or 0
     text = _without_lines(sample, lines_above)
     rivals: list[str] = []
