@@ -9,11 +9,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from microagg.errors import TableError
+from microagg.errors import ParameterError, TableError
 from microagg.methods.catalogue import method_named
 from microagg.private.base import own_columns_of
 from microagg.private.public_values import holds_times, values_as_numbers
 from microagg.recipe.output import Formulas
+from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.places import MANIFEST
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
@@ -28,8 +29,6 @@ from microagg.tables.text.formulas import unescape_formulas
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from microagg.recipe.recipe import Recipe
 
 __all__ = ["numbers_of_text", "read_own", "read_released", "read_table"]
 
@@ -62,6 +61,8 @@ def read_table(path: str | os.PathLike[str], recipe: Recipe, *, as_text: bool = 
 
     Raises
     ------
+    ParameterError
+        If `recipe` is not a Recipe.
     TableError
         If the file cannot be read, or has no column that the recipe declares, or a protected numeric column holds
         text that cannot be read as numbers; the message has the line to add to the recipe, and no value of a record.
@@ -78,8 +79,9 @@ def read_table(path: str | os.PathLike[str], recipe: Recipe, *, as_text: bool = 
     ...     microagg.read_table(path, recipe, as_text=True).to_pydict()
     {'postcode': ['08001', '08002'], 'age': [20, None]}
     """
-    path = Path(path)
-    table = _read(path, recipe, recipe.input.dialect, as_text=as_text)
+    if not isinstance(recipe, Recipe):
+        raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
+    table = _read(Path(path), recipe, recipe.input.dialect, as_text=as_text)
     recipe.schema.check_header(table.column_names)
     return table
 
