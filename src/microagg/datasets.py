@@ -1,6 +1,6 @@
 """Public reference tables: ``from microagg.datasets import load_census``.
 
-:mod:`microagg.tables.reference.datasets` says how they are found, fetched and checked.
+How they are found, fetched and checked is described in :mod:`microagg.tables.reference.datasets`.
 """
 
 from __future__ import annotations

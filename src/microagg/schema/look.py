@@ -62,7 +62,7 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
     frame = Frame.wrap(table)
     notices = {name: _notice(frame.column(name)) for name in frame.names}
     if not file_format.is_text:
-        notices = {name: _of_typed(notice, file_format.states_types) for name, notice in notices.items()}
+        notices = {name: _keep_for_typed(notice, file_format.states_types) for name, notice in notices.items()}
     doubles = _forms_of_doubles(path, frame, dialect) if file_format.is_text else {}
     unasked = [name for name, one in doubles.items() if one.doubtful and not notices[name].question]
     notices = {name: notice for name, notice in notices.items() if notice.question or notice.is_numbers}
@@ -88,7 +88,7 @@ def _empty(field: pa.Field) -> Column:
     return Column(field.name, pa.array([], field.type))
 
 
-def _of_typed(notice: Notice, states_types: bool) -> Notice:
+def _keep_for_typed(notice: Notice, states_types: bool) -> Notice:
     """In a file whose values have types, whole numbers are not dates; if it states types, digits are text by choice."""
     if states_types and notice.numbers is not None and notice.numbers.is_plain:
         return replace(notice, is_numbers=False)

@@ -58,8 +58,8 @@ def check_form(release: PublishedFolder) -> Finding:
     versions = release.manifest.get("versions")
     alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
     form = file_format.compare_form(path, same_libraries=alike)
-    extent = "to the byte" if form.is_to_the_byte else "as far as its labels, categories and headers tell"
-    return Finding(name, not form.fault, form.fault or f"it is written as microagg writes, {extent}")
+    how_exactly = "to the byte" if form.is_to_the_byte else "as far as its labels, categories and headers show"
+    return Finding(name, not form.fault, form.fault or f"it is written as microagg writes, {how_exactly}")
 
 
 def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:
