@@ -22,7 +22,7 @@ from microagg.private import insensitive as private_insensitive
 from microagg.private import ranking as private_ranking
 from microagg.private.moments import masking
 from microagg.private.moments import method as private_moments
-from microagg.releases import pipeline
+from microagg.releases import pipeline, strategy
 
 
 class ConstantAnswers:
@@ -60,7 +60,7 @@ def constant_answers(start: int = 0) -> Iterator[None]:
 
     with ExitStack() as patched:
         for where, name, instead in (
-            (pipeline, "noise_from", lambda seed: ConstantAnswers(start)),
+            (strategy, "noise_from", lambda seed: ConstantAnswers(start)),
             (pipeline, "_shuffled", lambda n_records, seed: np.arange(n_records)[::-1]),
             (secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes),  # the release's id, which is chance alone
             (private_ranking, "run_labels", by_place),

@@ -54,7 +54,7 @@ def fuzzed_recipe(rng: Rng, method: str, columns: dict[str, FuzzedColumn], roles
     if method == "mic1d":
         recipe["missing"]["policy"] = str(rng.choice(["impute", "suppress"]))
         return recipe
-    if entry.labels == "records" and len(protected) > 1 and rng.random() < 0.25:
+    if entry.partitions == "records" and len(protected) > 1 and rng.random() < 0.25:
         recipe["blocks"] = _blocks(rng, protected)
     if method == "optimal_univariate" and len(protected) > 1:
         recipe["blocks"] = {"form": "contiguous", "size": 1}

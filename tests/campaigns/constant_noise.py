@@ -26,7 +26,7 @@ BAD_INPUT = 2  # exit code of a refusal
 def _forms() -> list[tuple[str, str]]:
     from microagg.methods.catalogue import METHODS, PAPERS
 
-    named = METHODS | {f"cross_moment:{number}": method for number, method in PAPERS["cross_moment"].items()}
+    named = dict(METHODS) | {f"cross_moment:{number}": method for number, method in PAPERS["cross_moment"].items()}
     return [(name, form) for name, method in named.items() if method.is_private for form in method.private.forms]
 
 

@@ -199,13 +199,13 @@ def _count(rows: dict[str, list[Any]], recipe: Any, out: Path) -> None:
     """Identifiers are gone, and every combination that was promised is shared by k records."""
     schema, method = recipe.schema, METHODS[recipe.method]
     assert not set(schema.of_role("identifier")) & set(rows), "an identifier was written"
-    if method.is_private or method.labels == "values" or recipe.aggregate.form == "sampled":
+    if method.is_private or method.partitions == "values" or recipe.aggregate.form == "sampled":
         return
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     (partition,) = (stage for stage in manifest["stages"] if stage["stage"] == "partition")
     blocks = [tuple(block["attributes"]) for block in partition["blocks"]]
     assert sorted(name for block in blocks for name in block) == sorted(schema.quasi_identifiers)
-    assert len(blocks) == 1 or method.labels == "attributes" or recipe.blocks.form != "one"
+    assert len(blocks) == 1 or method.partitions == "attributes" or recipe.blocks.form != "one"
     for block in blocks:
         counted = Counter(zip(*(rows[name] for name in block), strict=True))
         assert counted, "nothing was written"

@@ -87,8 +87,8 @@ def pressed_after(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> 
 
 MOMENTS = {
     "reading": ("microagg.releases.input", "read_table"),
-    "making": ("microagg.releases.pipeline", "prepare"),
-    "aggregating": ("microagg.releases.pipeline", "published_columns"),
+    "making": ("microagg.releases.strategy", "prepare"),
+    "aggregating": ("microagg.releases.cells", "published_columns"),
     "writing": ("microagg.releases.release", "write_table"),
     "hashing": ("microagg.releases.release", "sha256_of_file"),
     "placing": ("microagg.releases.folder.atomic", "_put_in_place"),
@@ -130,9 +130,9 @@ def test_a_release_interrupted_in_its_report_leaves_nothing(files, monkeypatch):
 
 
 def test_an_interrupt_that_a_library_swallows_still_makes_no_release(files, monkeypatch):
-    from microagg.releases import pipeline
+    from microagg.releases import cells
 
-    usual = pipeline.published_columns
+    usual = cells.published_columns
 
     def swallowing(*args, **kwargs):
         try:
@@ -142,7 +142,7 @@ def test_an_interrupt_that_a_library_swallows_still_makes_no_release(files, monk
             pass
         return usual(*args, **kwargs)
 
-    monkeypatch.setattr(pipeline, "published_columns", swallowing)
+    monkeypatch.setattr(cells, "published_columns", swallowing)
     ended = release(files)
     assert ended.exit_code == INTERRUPTED
     assert ended.stderr == f"{NOTHING}\n"

@@ -24,8 +24,8 @@ def in_time(method) -> bool:
 
 # Entries that differ in what follows the partition share one partitioner: it is tested once.
 PARTITIONERS = {
-    (method.partitioner_path, *sorted(method.preset.items())): method
-    for method in reversed(METHODS.values())
+    (str(method.cells_by), *sorted(method.preset.items())): method
+    for method in reversed(list(METHODS.values()))
     if method.has_cells
 }
 DISTINCT = [method for method in reversed(PARTITIONERS.values()) if in_time(method)]
@@ -48,7 +48,7 @@ def partitioner(method, k: int, **options):
 
 def labellings(fitted) -> list[np.ndarray]:
     """The labellings a partitioner gives: one of the records, one per attribute, or one of all values."""
-    if fitted.labels == "attributes":
+    if fitted.partitions == "attributes":
         return list(fitted.labels_.T)
     return [fitted.labels_.reshape(-1)]
 
@@ -84,7 +84,7 @@ def test_it_is_a_scikit_learn_estimator(estimator, check):
 
 def test_what_labels_records_is_a_scikit_learn_clusterer():
     for method in PARTITIONERS.values():
-        assert is_clusterer(method.partitioner(k=3)) == (method.partitioner_class.labels == "records")
+        assert is_clusterer(method.partitioner(k=3)) == (method.partitioner_class.partitions == "records")
 
 
 @every_partitioner
@@ -96,10 +96,10 @@ def test_every_cell_has_at_least_k_records_and_every_record_one_cell(method, k, 
     n_cells = np.broadcast_to(fitted.n_cells_, len(labellings(fitted)))
     for labels, expected_cells in zip(labellings(fitted), n_cells, strict=True):
         sizes = np.bincount(labels)
-        assert sizes.sum() == n_records * (3 if fitted.labels == "values" else 1)
+        assert sizes.sum() == n_records * (3 if fitted.partitions == "values" else 1)
         assert len(sizes) == expected_cells
         # The published Mic1D-k leaves its last partition short, which is why it promises nothing of records.
-        short_allowed = 1 if fitted.labels == "values" else 0
+        short_allowed = 1 if fitted.partitions == "values" else 0
         assert (sizes < k).sum() <= short_allowed
         assert sizes.min() >= 1
 
@@ -165,13 +165,13 @@ def test_labels_are_numbered_by_their_first_record(method):
 def test_sse_is_that_of_what_would_be_published(method):
     X = points(method, 50) + 1e6
     fitted = partitioner(method, k=4).fit(X)
-    if fitted.labels == "values":
+    if fitted.partitions == "values":
         published = fitted.published_
     else:
         published = np.empty_like(X)
         every_labelling = labellings(fitted)
         for j in range(X.shape[1]):
-            labels = every_labelling[j] if fitted.labels == "attributes" else every_labelling[0]
+            labels = every_labelling[j] if fitted.partitions == "attributes" else every_labelling[0]
             for cell in np.unique(labels):
                 published[labels == cell, j] = X[labels == cell, j].mean()
     assert fitted.sse_ == pytest.approx(((X - published) ** 2).sum(), rel=1e-9)

@@ -22,8 +22,8 @@ def test_a_method_that_spends_a_budget_of_its_own_is_refused(monkeypatch):
     )
     honest = PlainLaplace.protect
 
-    def cheat(columns, recipe, noise, budget):
-        return replace(honest(columns, recipe, noise, budget), budget=Budget(99.0))
+    def cheat(method, columns, recipe, noise, budget):
+        return replace(honest(method, columns, recipe, noise, budget), budget=Budget(99.0))
 
     microagg.release(people, recipe)
     monkeypatch.setattr(PlainLaplace, "protect", cheat)

@@ -48,11 +48,11 @@ def test_a_release_by_every_method_is_saved_and_passes_its_check(tmp_path, name)
     folder = made.save(tmp_path / "out")
     assert all(finding.holds for finding in check_release(folder))
     published = json.loads((folder / "statement.json").read_text())
-    assert published["for_publication"] == (METHODS[name].labels != "values")
+    assert published["for_publication"] == (METHODS[name].partitions != "values")
     assert sorted(made.table["income"].to_pylist()) == sorted(survey()["income"].to_pylist())
 
 
-@pytest.mark.parametrize("name", [name for name in NOT_PRIVATE if METHODS[name].labels == "records"])
+@pytest.mark.parametrize("name", [name for name in NOT_PRIVATE if METHODS[name].partitions == "records"])
 def test_methods_of_records_publish_every_combination_of_a_block_at_least_k_times(name):
     made = microagg.release(survey(), recipe_for(name))
     for guarantee in made.statement.guarantees:
@@ -69,7 +69,7 @@ def test_the_cells_are_those_of_the_partitioner(name):
     # Bounds of -10 and 10 map a value v to (v + 10) / 20; Mic1D takes raw values.
     X = np.column_stack([table[column].to_numpy() for column in BOUNDED])
     partitioner = METHODS[name].partitioner(K)
-    if partitioner.labels == "values":
+    if partitioner.partitions == "values":
         published = np.column_stack([made.table[column].to_numpy() for column in BOUNDED])
         np.testing.assert_allclose(published, partitioner.fit(X).published_)
         return

@@ -14,7 +14,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.errors import GuaranteeError
 from microagg.methods import catalogue
-from microagg.methods.output import Protected
+from microagg.methods.output import MethodOutput
 from microagg.privacy.budget import Budget
 from microagg.private.laplace import PlainLaplace
 from microagg.private.ledger import fault_of_ledger
@@ -31,14 +31,12 @@ RECIPE = Recipe(
 class Toy(PlainLaplace):
     """Publishes the records themselves, and spends as each test says."""
 
-    @classmethod
-    def protect(cls, columns, recipe, noise, budget):
-        cls.spend(columns, noise, budget)
+    def protect(self, columns, recipe, noise, budget):
+        self.spend(columns, noise, budget)
         arrays = {column.name: column.published(column.values) for column in columns}
-        return Protected(arrays, (), None, (), {}, cls.told(budget))
+        return MethodOutput(arrays, budget=self.told(budget))
 
-    @classmethod
-    def told(cls, budget):
+    def told(self, budget):
         return budget
 
     @staticmethod
@@ -75,8 +73,7 @@ class SpendsOnOne(Toy):
 
 
 class AnotherBudget(Toy):
-    @classmethod
-    def told(cls, budget):
+    def told(self, budget):
         other = Budget(1.0)
         other.spend("Laplace", on="nothing of these")
         return other
@@ -85,8 +82,7 @@ class AnotherBudget(Toy):
 class LeavesOneOut(PlainLaplace):
     """Protects one column and says nothing of the other, which would be published as it is."""
 
-    @classmethod
-    def protect(cls, columns, recipe, noise, budget):
+    def protect(self, columns, recipe, noise, budget):
         protected = super().protect(columns, recipe, noise, budget)
         return replace(protected, arrays={"x": protected.arrays["x"]})
 
@@ -94,10 +90,10 @@ class LeavesOneOut(PlainLaplace):
 @pytest.fixture
 def use(monkeypatch):
     def instead_of_laplace(toy):
-        path = f"{toy.__module__}:{toy.__qualname__}"
-        entry = replace(catalogue.METHODS["dp_laplace"], private_path=path)
-        assert entry.private is toy
-        monkeypatch.setitem(catalogue._BY_NAME, "dp_laplace", entry)
+        entry = replace(catalogue.METHODS["dp_laplace"], protected_by=toy)
+        assert type(entry.private) is toy
+        monkeypatch.setitem(catalogue.METHODS._entries, "dp_laplace", entry)
+        return Recipe(**RECIPE.as_dict())
 
     return instead_of_laplace
 
@@ -115,9 +111,9 @@ def use(monkeypatch):
     ],
 )
 def test_a_method_that_did_not_pay_is_refused(use, toy, said):
-    use(toy)
+    recipe = use(toy)
     with pytest.raises(GuaranteeError) as refused:
-        microagg.release(TABLE, RECIPE)
+        microagg.release(TABLE, recipe)
     assert said in str(refused.value)
 
 

@@ -18,7 +18,7 @@ def datasets(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the reference data sets and where each was found; --fetch NAME gets one from its public source."""
-    from microagg import datasets as library
+    from microagg.tables.reference import datasets as library
 
     if fetch is not None:
         for name in [entry.name for entry in library.available()] if fetch == "all" else [fetch]:

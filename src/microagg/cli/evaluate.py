@@ -76,11 +76,9 @@ def evaluate(
     if splits is not None and (test is not None or len(released) > 1):
         raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
     before = read_table(original, chosen)
-    options: dict[str, Any] = {"model": model}
+    options: dict[str, Any] = {"model": model, "lambda_": chosen.space.weight_of_d_y}
     if measures is not None:
         options["measures"] = [word.strip() for word in measures.split(",")]
-    if chosen.space.dependence is not None:
-        options["lambda_"] = chosen.space.dependence.lambda_
     if holdout is not None:
         options["holdout"] = read_table(holdout, chosen)
     if target is not None and splits is None:

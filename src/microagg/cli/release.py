@@ -57,7 +57,6 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
-    from microagg.methods.catalogue import method_named
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
@@ -115,7 +114,7 @@ def release(
     if not target.keeps_labels and has_labels(table):
         keeping = " or ".join(writable_names(keeping_labels=True))
         say(f"Note: {target.name} cannot hold the labels of the input; --format {keeping} keeps them")
-    if method_named(chosen.method).is_private:
+    if chosen.entry.is_private:
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(

@@ -1,4 +1,4 @@
-"""The points of a sweep: recipes that differ in method, k, epsilon, lambda or alpha, and those that make no sense."""
+"""The points of a sweep: recipes that differ in method, k, epsilon or a key of a guide; and what makes no sense."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.errors import RecipeError
-from microagg.methods.catalogue import K_ANONYMOUS, METHODS, Method, method_named
+from microagg.methods.catalogue import METHODS, method_named
+from microagg.methods.method import K_ANONYMOUS, Method
 from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice, SpaceChoice
 from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe
 from microagg.recipe.sweep import SweepChoice
+from microagg.space.guides import registered_guides, swept_guides
 
-__all__ = ["SETTINGS", "Grid", "GridPoint", "grid_of"]
-
-SETTINGS = ("method", "k", "epsilon", "lambda", "alpha")
-"""What points differ in."""
+__all__ = ["Grid", "GridPoint", "grid_of", "settings_of_points"]
 
 _KS = (2, 3, 5, 10, 25, 50)
 _EPSILONS = (0.1, 1.0, 10.0)
-_LAMBDAS = (0.0, 0.2, 0.5)
-_ALPHAS = (1.0, 2.0, 4.0)
-_UNGUIDED = {"space.dependence": None, "space.discriminant": None, "space.prediction": None}
 
 Settings = Mapping[str, Any]
 
@@ -36,7 +32,7 @@ class GridPoint:
     name : str
         Its settings in one word, fit for a file name.
     settings : mapping
-        ``method``, ``k``, ``epsilon``, ``lambda``, ``alpha``; None where one means nothing to the method.
+        Those of :func:`settings_of_points`; None where one means nothing to the method.
     recipe : Recipe
         As one would release with it: rows shuffled if the recipe says so, and no ``[sweep]``.
     repeats : int
@@ -69,6 +65,17 @@ class Grid:
         return any(point.recipe.guides for point in self.points)
 
 
+def settings_of_points() -> tuple[str, ...]:
+    """What points differ in.
+
+    Examples
+    --------
+    >>> settings_of_points()
+    ('method', 'k', 'epsilon', 'lambda', 'alpha')
+    """
+    return ("method", "k", "epsilon", *swept_guides())
+
+
 def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
     """Combine the values of ``[sweep]``, or those derived from the recipe, into points that can be released.
 
@@ -97,7 +104,7 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
         fitting, remarks = _fitting(recipe, method)
         left_out |= dict.fromkeys(remarks)
         for settings, changes in _variants(recipe, choice, method, n_records):
-            if n_records is not None and method.labels != "values" and changes["k"] > n_records:
+            if n_records is not None and not method.mixes_values and changes["k"] > n_records:
                 left_out[f"k = {changes['k']}: the table has {n_records} records"] = None
                 continue
             try:
@@ -123,7 +130,7 @@ def _derived_methods(recipe: Recipe) -> tuple[str, ...]:
 
 
 def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]:
-    """The keys of the recipe that must change for a method to carry it out, and what is to be said of that."""
+    """The keys of the recipe that must change for a method to carry it out, and remarks about what that drops."""
     changes: dict[str, Any] = {"method": method.name, "sweep": None}
     remarks = []
     if method.name != recipe.method:
@@ -137,7 +144,7 @@ def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]
         changes |= plain
     elif recipe.guides and not can_be_guided(method):
         remarks.append(f"{method.name}: made without a guide, as it does not form cells of records in a space")
-        changes |= _UNGUIDED
+        changes |= _unguided()
     return changes, remarks
 
 
@@ -165,7 +172,7 @@ def _variants(
                 {} if epsilon is None else {"privacy": {**(_privacy_for(recipe, method) or {}), "epsilon": epsilon}}
             )
             for guide, changes in _guides(recipe, choice, method):
-                settings = {"method": method.name, "k": k, "epsilon": epsilon, "lambda": None, "alpha": None}
+                settings = dict.fromkeys(settings_of_points()) | {"method": method.name, "k": k, "epsilon": epsilon}
                 yield settings | guide, {"k": k or 1, **chosen, **changes}
 
 
@@ -182,19 +189,23 @@ def _epsilons(recipe: Recipe, choice: SweepChoice) -> tuple[float, ...]:
 
 
 def _guides(recipe: Recipe, choice: SweepChoice, method: Method) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The space is guided in one way at a time: by dependence, by a discriminant, or as the recipe says."""
-    dependence, discriminant = recipe.space.dependence, recipe.space.discriminant
-    lambdas = choice.lambda_ or (() if dependence is None else tuple(sorted({*_LAMBDAS, dependence.lambda_})))
-    alphas = choice.alpha or (() if discriminant is None else tuple(dict.fromkeys([*_ALPHAS, discriminant.alpha])))
-    if not can_be_guided(method) or not (lambdas or alphas):
-        yield {}, {}
-        return
-    attributes = {} if dependence is None or dependence.attributes is None else {"attributes": dependence.attributes}
-    for share in lambdas:
-        yield {"lambda": share}, {**_UNGUIDED, "space.dependence": {"lambda": share, **attributes}}
-    for alpha in alphas:
-        assert discriminant is not None  # a recipe with sweep.alpha names its target
-        yield {"alpha": alpha}, {**_UNGUIDED, "space.discriminant": {"target": discriminant.target, "alpha": alpha}}
+    """The space is guided in one way at a time: by each guide that is swept, or as the recipe says."""
+    swept = list(_swept(recipe, choice)) if can_be_guided(method) else []
+    yield from swept or [({}, {})]
+
+
+def _swept(recipe: Recipe, choice: SweepChoice) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every value of every guide's key that ``[sweep]`` names, or else that suits the guide of the recipe."""
+    for key, guide in swept_guides().items():
+        own = recipe.space.guide if isinstance(recipe.space.guide, guide) else None
+        table = {} if own is None else own.model_dump(by_alias=True, exclude_none=True)
+        for value in choice.given_by_guides.get(key) or (() if own is None else own.values_to_sweep()):
+            yield {key: value}, {**_unguided(), f"space.{guide.name}": {**table, key: value}}
+
+
+def _unguided() -> dict[str, None]:
+    """The changes that leave a recipe without a guide."""
+    return {f"space.{guide.name}": None for guide in registered_guides()}
 
 
 def _depends_on_chance(recipe: Recipe, method: Method) -> bool:
@@ -210,8 +221,9 @@ def _name_of(settings: Settings) -> str:
     'mdav-k5-lambda0.2'
     """
     parts = [str(settings["method"])]
-    for key in SETTINGS[1:]:
-        value = settings[key]
+    for key, value in settings.items():
+        if key == "method":
+            continue
         if value is not None:
             parts.append(f"{key}{value:.12g}" if isinstance(value, float) else f"{key}{value}")
     return "-".join(parts)

@@ -16,7 +16,6 @@ from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, 
 from microagg.frontier.grid import Grid, GridPoint, grid_of
 from microagg.frontier.store import Outcome, SweepFolder, key_of
 from microagg.frontier.workers import Task, measured
-from microagg.methods.catalogue import method_named
 from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
 from microagg.statements.manifest import InputDigest
@@ -99,7 +98,7 @@ def sweep(
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     grid = grid_of(recipe, frame.n_records)
-    lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
+    lambda_ = recipe.space.weight_of_d_y
     tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
     outcomes: dict[str, Outcome] = {}
     if store is not None:
@@ -159,7 +158,7 @@ def _summed_up(point: GridPoint, outcomes: Sequence[Outcome]) -> FrontierPoint:
 
 def _remarks(grid: Grid, axes: Axes) -> list[str]:
     remarks = [f"left out: {said}" if "made without" not in said else said for said in grid.left_out]
-    if any(method_named(point.recipe.method).is_private for point in grid.points):
+    if any(point.recipe.entry.is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)
     about_cells = {one.name for one in DEFINITIONS if one.group in ("diversity", "closeness", "attribute")}
     if axes.risk == "distance_to_closest":

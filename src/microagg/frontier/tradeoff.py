@@ -13,13 +13,13 @@ from microagg.errors import ParameterError
 from microagg.evaluation.evaluate import evaluate
 from microagg.recipe.recipe import Recipe
 from microagg.releases.pipeline import release
+from microagg.space.guides import swept_guides
 from microagg.tables.frames import Frame
 
 __all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
 
 MEASURES = ("D_X", "D_Y", "D", "l_avg", "distinct_l_min", "label_purity", "distance_linkage")
 FILES = ("tradeoff.csv", "tradeoff.json", "tradeoff.svg")
-_KEYS = {"lambda": "space.dependence.lambda", "alpha": "space.discriminant.alpha"}
 _MOST = 1000
 
 
@@ -30,9 +30,9 @@ class Tradeoff:
     Attributes
     ----------
     parameter : str
-        The key that was varied: ``"lambda"`` or ``"alpha"``.
+        The key that was varied, such as ``"lambda"`` or ``"alpha"``.
     rows : tuple of dict
-        For each value: the value, ``information_loss`` and the measures (None where one cannot be had).
+        For each value: the value, ``information_loss`` and the measures (None where one has no value).
     """
 
     parameter: str
@@ -43,7 +43,7 @@ class Tradeoff:
         return (self.parameter, "information_loss", *MEASURES)
 
     def as_csv(self) -> str:
-        """The table as CSV text; empty where a measure cannot be had."""
+        """The table as CSV text; empty where a measure has no value."""
         lines = [",".join(self.columns)]
         for row in self.rows:
             lines.append(",".join("" if row[column] is None else repr(row[column]) for column in self.columns))
@@ -92,24 +92,21 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
     table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
     recipe : Recipe
         All but the key. Rows are kept in order for the measures; nothing of the releases is written.
-    parameter : {"lambda", "alpha"}
-        Of ``[space.dependence]`` or ``[space.discriminant]``; the recipe must name the latter's target.
+    parameter : str
+        The key of a guide that a sweep may vary, such as "lambda" or "alpha"; the recipe must have what else the guide
+        needs.
     values : sequence of float
     """
-    if parameter not in _KEYS:
-        raise ParameterError(f"parameter must be one of {', '.join(_KEYS)}. Got {parameter!r} instead.")
+    guides = swept_guides()
+    if parameter not in guides:
+        raise ParameterError(f"parameter must be one of {', '.join(guides)}. Got {parameter!r} instead.")
+    key = f"space.{guides[parameter].name}.{parameter}"
     frame = Frame.wrap(table)
     rows = []
     for i, value in enumerate(values):
-        changed = recipe.changed({_KEYS[parameter]: value, "output.order": "kept"})
+        changed = recipe.changed({key: value, "output.order": "kept"})
         made = release(table, changed)
-        dependence = changed.space.dependence
-        found = evaluate(
-            frame.table,
-            made,
-            measures=MEASURES,
-            lambda_=0.5 if dependence is None else dependence.lambda_,
-        )
+        found = evaluate(frame.table, made, measures=MEASURES, lambda_=changed.space.weight_of_d_y)
         row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}
         rows.append(row | {name: found[name].value for name in MEASURES})
         report("measuring releases", (i + 1) / len(values))

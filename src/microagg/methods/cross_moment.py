@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
+from microagg.methods.method import Method
 from microagg.schema.attribute import Kind
 
-if TYPE_CHECKING:
-    from microagg.methods.catalogue import Method
-
-__all__ = ["numbered_methods", "with_moments"]
+__all__ = ["moments_name", "numbered_methods", "with_moments"]
 
 _PATH = "microagg.private.moments.method:CrossMoment"
 _REFERENCE = "Cross-moment microaggregation, docs/algorithms/cross_moment.md"
@@ -24,14 +22,19 @@ _INDIVIDUAL = (
 _DOMAIN_SPACE = "public bounds: every attribute scaled to [0, 1]"
 
 
+def moments_name(base: Method) -> str:
+    """What moments over the cells of another method are called."""
+    return "dp_moments" if base.name == "mdav" else f"dp_moments_{base.name}"
+
+
 def with_moments(base: Method) -> Method:
     """Moments under differential privacy over the cells of another method."""
     return replace(
         base,
-        name="dp_moments" if base.name == "mdav" else f"dp_moments_{base.name}",
+        name=moments_name(base),
         title=f"Cross-moment microaggregation over {base.title}",
         summary=f"Mean and central moments of the cells of {base.title} with noise, and records drawn from them.",
-        private_path=_PATH,
+        protected_by=_PATH,
         space=_DOMAIN_SPACE,
         aggregate="mean, covariance and coskewness: [privacy] m, statistics, content",
         noise="Laplace: [privacy] masking, strategy",
@@ -66,7 +69,7 @@ def _entry(method: PaperMethod, mdav: Method) -> Method:
         shares = "" if plan.shares is None else f" ({', '.join(f'{share:g}' for share in plan.shares)})"
         masked = "" if not plan.m else " jointly" if plan.shares is None else f" separately{shares}"
         promise = _INDIVIDUAL if plan.spectra else _GIVEN_PARTITION
-        return replace(entry, private_path=_PATH, noise=f"Laplace{masked}", guarantee=promise)
+        return replace(entry, protected_by=_PATH, noise=f"Laplace{masked}", guarantee=promise)
     tables: dict[str, Mapping[str, Any]] = {"space": {"standardize": "bounds"}}
     if not plan.m:
         return replace(entry, tables=tables)

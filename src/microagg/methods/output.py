@@ -1,10 +1,10 @@
-"""What a method made of the protected attributes, before it is put together into a release."""
+"""What a method hands on: the protected attributes, their cells, and what the manifest says of each stage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,58 @@ from microagg.privacy.budget import Budget
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FACTS", "Block", "Protected"]
+    from microagg.methods.method import Method
+
+__all__ = ["Block", "CellSizes", "MethodOutput", "Stages"]
 
 
-FACTS = ("attributes", "n_cells", "smallest_cell", "largest_cell", "spiked", "search")
+@dataclass(frozen=True)
+class CellSizes:
+    """The cells of one block of attributes as the manifest describes them; a check refuses any other key.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    n_cells, smallest_cell, largest_cell : int
+    spiked : tuple of str
+        Attributes whose draws keep how many records of a cell have the value that many share.
+    search : dict
+        How the cells were searched for, if they were.
+    """
+
+    attributes: tuple[str, ...]
+    n_cells: int
+    smallest_cell: int
+    largest_cell: int
+    spiked: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, attributes: Sequence[str], sizes: npt.NDArray[np.int64], **more: Any) -> Self:
+        """From the number of records in each cell."""
+        return cls(tuple(attributes), len(sizes), int(sizes.min()), int(sizes.max()), **more)
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """All keys that the manifest may have for a block."""
+        return tuple(one.name for one in fields(cls))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "attributes": list(self.attributes),
+            "n_cells": self.n_cells,
+            "smallest_cell": self.smallest_cell,
+            "largest_cell": self.largest_cell,
+            **({"spiked": list(self.spiked)} if self.spiked else {}),
+            **({"search": dict(self.search)} if self.search else {}),
+        }
 
 
 @dataclass(frozen=True)
 class Block:
     """Attributes that were put into cells together, and each record's cell (-1 if it was left out).
 
-    Of the attributes in `spiked`, draws keep how many records of a cell have the value that many share.
-    `search` tells how the cells were searched for, if they were.
+    `spiked` and `search` are those of :class:`CellSizes`.
     """
 
     attributes: tuple[str, ...]
@@ -40,21 +80,41 @@ class Block:
     def n_cells(self) -> int:
         return int(self.labels.max()) + 1
 
-    def facts(self) -> dict[str, Any]:
-        """Sizes of the cells, for the manifest; `FACTS` names all keys, and a check refuses others."""
-        sizes = np.bincount(self.labels)
-        return {
-            "attributes": list(self.attributes),
-            "n_cells": self.n_cells,
-            "smallest_cell": int(sizes.min()),
-            "largest_cell": int(sizes.max()),
-            **({"spiked": list(self.spiked)} if self.spiked else {}),
-            **({"search": dict(self.search)} if self.search else {}),
-        }
+    @property
+    def sizes(self) -> CellSizes:
+        """The cells as the manifest describes them."""
+        return CellSizes.of(self.attributes, np.bincount(self.labels), spiked=self.spiked, search=self.search)
 
 
 @dataclass(frozen=True)
-class Protected:
+class Stages:
+    """What the manifest says of the stages that were run.
+
+    Attributes
+    ----------
+    cells : tuple of CellSizes
+        One for each block of attributes; empty if the method has no cells of records.
+    partition : dict
+        What else there is to say of the cells.
+    space, aggregate, noise : dict or None
+        None if there was no such stage.
+    """
+
+    cells: tuple[CellSizes, ...] = ()
+    partition: Mapping[str, Any] = field(default_factory=dict)
+    space: Mapping[str, Any] | None = None
+    aggregate: Mapping[str, Any] | None = None
+    noise: Mapping[str, Any] | None = None
+
+    def as_list(self, method: Method, k: int) -> list[dict[str, Any]]:
+        """In the order in which they were run, as the manifest has them."""
+        cells = {"method": method.name, "k": k, "blocks": [one.as_dict() for one in self.cells], **self.partition}
+        run = {"space": self.space, "partition": cells, "aggregate": self.aggregate, "noise": self.noise}
+        return [{"stage": stage, **facts} for stage, facts in run.items() if facts is not None]
+
+
+@dataclass(frozen=True)
+class MethodOutput:
     """What partition, aggregation and noise made of the quasi-identifiers.
 
     Attributes
@@ -62,25 +122,25 @@ class Protected:
     arrays : dict of name to Arrow array
         The columns as they will be published.
     blocks : tuple of Block
-    information_loss : float or None
-        None where telling it would tell more than the method promises to hide.
+        Only where each record has a cell that the data holder may be shown.
+    stages : Stages
     remarks : tuple of str
         For the statement.
-    stages : dict
-        What the manifest says of the stages, by stage.
+    information_loss : float or None
+        None where telling it would tell more than the method promises to hide.
     budget : Budget or None
-        Of a differentially private method, spent.
+        The budget that a differentially private method spent.
     linked : bool
-        False if a row is no record: values of different attributes in one row have nothing to do with each other.
+        False if a row is not a record: values of different attributes in one row have nothing to do with each other.
     table : Arrow table or None
         What is published instead of records, if that is something else.
     """
 
     arrays: Mapping[str, pa.Array]
-    blocks: tuple[Block, ...]
-    information_loss: float | None
-    remarks: tuple[str, ...]
-    stages: Mapping[str, Mapping[str, Any]]
+    blocks: tuple[Block, ...] = ()
+    stages: Stages = Stages()
+    remarks: tuple[str, ...] = ()
+    information_loss: float | None = None
     budget: Budget | None = None
     linked: bool = True
     table: pa.Table | None = None

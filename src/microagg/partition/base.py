@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from microagg._deprecation import RenamedAttribute
 from microagg._halt import attended
 from microagg._labels import cells_in_order
 from microagg._scaling import exponent_near_one, times_power_of_two
@@ -23,9 +24,9 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the partitioners: a scikit-learn clusterer whose every cell has at least `k` records.
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
-    (validation, canonical labels, `sse_`) happens here, once. `labels` says what is labelled: records, the values of
-    each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's place must be
-    decided by the record alone, so that no coordinate may be left out for what other records have there.
+    (validation, canonical labels, `sse_`) happens here, once. `partitions` says what is put into cells: "records", the
+    values of each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's
+    place must be decided by the record alone, so that no coordinate may be left out for what other records have there.
     `searches_by_chance` says that the cells depend on chance, which a parameter `random_state` fixes.
 
     Attributes
@@ -37,7 +38,8 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Sum of squared distances of the records to the mean of their cell; infinite if beyond the largest float.
     """
 
-    labels: ClassVar[str] = "records"
+    partitions: ClassVar[str] = "records"
+    labels = RenamedAttribute("Partitioner.labels", "partitions")
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
     searches_by_chance: ClassVar[bool] = False

@@ -70,7 +70,8 @@ class Mic1D(BaseEstimator):  # type: ignore[misc]
            [ 3. , 30. ]])
     """
 
-    labels: ClassVar[str] = "values"
+    partitions: ClassVar[str] = "values"
+    searches_by_chance: ClassVar[bool] = False
     max_attributes: ClassVar[int | None] = None
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2), "cut": Choice(("fixed", "optimal"))}
 

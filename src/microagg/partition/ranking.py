@@ -62,7 +62,8 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
            [1, 0]])
     """
 
-    labels: ClassVar[str] = "attributes"
+    partitions: ClassVar[str] = "attributes"
+    searches_by_chance: ClassVar[bool] = False
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {

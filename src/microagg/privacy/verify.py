@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from microagg._labels import label_combinations
 from microagg.errors import GuaranteeError, TableError
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 from microagg.tables.type_ranges import values_out_of_range
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ __all__ = [
     "Finding",
     "Recount",
     "absent_from",
+    "find_drawn",
+    "find_k",
     "recount",
     "require_k",
     "require_public",
@@ -112,6 +114,31 @@ def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:
     """The names that no column of a table has."""
     there = set(table.column_names)
     return [name for name in names if name not in there]
+
+
+def find_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
+    """Whether every combination of the attributes is shared by at least k records."""
+    name = f"k-anonymity (k = {k}) on {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
+    if absent:
+        return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
+    count = recount(table, attributes, k)
+    detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
+    if not count.holds:
+        detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
+    return Finding(name, count.holds, detail)
+
+
+def find_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
+    """Whether the columns of drawn records are there: a file shows nothing else of the promise."""
+    name = f"drawn from cells of at least k = {k} records: {names_phrase(attributes)}"
+    absent = absent_from(table, attributes)
+    if absent:
+        return Finding(name, False, f"without {columns_phrase(absent)}")
+    message = "nothing can be counted on the file; only that the columns are there was checked"
+    if smallest is None:
+        return Finding(name, True, message)
+    return Finding(name, smallest >= k, f"{message}. By the manifest the smallest cell has {smallest} records")
 
 
 def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg._validation import Constraint
 from microagg.errors import GuaranteeError
-from microagg.methods.catalogue import method_named
-from microagg.methods.output import Protected
+from microagg.methods.output import MethodOutput
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import Guarantee, differential_privacy
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.mechanism import Noise, Silence
 from microagg.privacy.verify import Finding
 from microagg.private.ledger import CountedNoise, require_spent
 from microagg.private.public_column import PublicColumn, put_on_public_scale
@@ -28,60 +28,87 @@ if TYPE_CHECKING:
 __all__ = [
     "PrivateMethod",
     "bounds_read_from_data",
+    "budget_for_statement",
+    "dp_guarantee",
     "form_of",
     "option_of",
     "own_columns_of",
-    "promised",
     "protect",
-    "told_budget",
 ]
 
 
-class PrivateMethod(Protocol):
-    """A differentially private method of the catalogue; `Method.private_path` names a class with these.
+class PrivateMethod(ABC):
+    """A differentially private method of the catalogue; the `protected_by` of its entry names a class like this.
+
+    A new method fills in `guarantee`, `protect` and `findings`, and sets those of the attributes below whose default
+    does not fit.
 
     Attributes
     ----------
     forms : tuple of str
         What ``[privacy] form`` may be; the first is the default and promises most.
+    linked_forms : tuple of str
+        Forms in which a row is still a record, so that other attributes may stand beside it.
+    rows : dict of form to str
+        What the rows of forms that are not linked are: "means" where values in a row belong together; others are
+        "ranks".
     options : dict of name to Constraint
         Further keys of ``[privacy]``.
     defaults : dict
         Their values where a recipe leaves them out.
-    linked_forms : tuple of str
-        Forms in which a row is still a record, so that other attributes may stand beside it.
     uses_space : bool
         Whether ``[space]`` and the weights of attributes mean anything to it.
-
-    A class may also have `rows` (of forms that are not linked: "means" where values in a row belong together, else they
-    are "ranks"), `uses_blocks` (True if ``[blocks]`` means something to it), `check(recipe)` (raises ValueError
-    with the line that mends the recipe), and `own_columns(recipe)` (the columns of a table that is not of records, or
-    None).
+    uses_blocks : bool
+        Whether ``[blocks]`` means anything to it: it then forms cells of each block, and :meth:`follow` must say what
+        a release with such cells spends.
     """
 
-    forms: ClassVar[tuple[str, ...]]
-    options: ClassVar[Mapping[str, Constraint]]
-    defaults: ClassVar[Mapping[str, Any]]
-    linked_forms: ClassVar[tuple[str, ...]]
-    uses_space: ClassVar[bool]
+    forms: ClassVar[tuple[str, ...]] = ("records",)
+    linked_forms: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[Mapping[str, str]] = {}
+    options: ClassVar[Mapping[str, Constraint]] = {}
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    uses_space: ClassVar[bool] = False
+    uses_blocks: ClassVar[bool] = False
 
-    @classmethod
-    def guarantee(cls, recipe: Recipe) -> Guarantee:
+    @abstractmethod
+    def guarantee(self, recipe: Recipe) -> Guarantee:
         """What is promised, from the recipe alone: a check can then compare it with a statement."""
-        ...
 
-    @classmethod
-    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+    @abstractmethod
+    def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Spend the budget on the columns. Control flow and sensitivities may depend on public facts only."""
-        ...
 
-    @classmethod
-    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+    @abstractmethod
+    def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """What can be seen on a table as it is written."""
-        ...
+
+    def check(self, recipe: Recipe) -> None:
+        """Raise ValueError with the line that mends the recipe, if the method cannot carry it out."""
+        return
+
+    def own_columns(self, recipe: Recipe) -> tuple[str, ...] | None:
+        """The columns of a table that is published instead of records; None if records are published."""
+        return None
+
+    def follow(
+        self, columns: Sequence[PublicColumn], recipe: Recipe, budget: Budget, blocks: Sequence[Mapping[str, Any]]
+    ) -> MethodOutput:
+        """What a release says beside its table, worked out again without any record: `columns` hold none.
+
+        Parameters
+        ----------
+        columns : sequence of PublicColumn
+            Blank: only their public scales are known.
+        recipe : Recipe
+        budget : Budget
+        blocks : sequence of dict
+            The cells as the manifest describes them.
+        """
+        return self.protect(columns, recipe, Silence(), budget)
 
 
-def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
+def protect(frame: Frame, recipe: Recipe, noise: Noise) -> MethodOutput:
     """Measure the protected attributes on public scales and let the recipe's method spend its budget on them."""
     assert recipe.privacy is not None
     asked_for = set(recipe.schema.quasi_identifiers)
@@ -98,36 +125,35 @@ def protect(frame: Frame, recipe: Recipe, noise: Noise) -> Protected:
         for name in names
     ]
     budget, counted = Budget(recipe.privacy.epsilon, names), CountedNoise(noise)
-    protected: Protected = method_named(recipe.method).private.protect(columns, recipe, counted, budget)
-    if protected.budget is not budget:
+    output: MethodOutput = recipe.entry.private.protect(columns, recipe, counted, budget)
+    if output.budget is not budget:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
     require_spent(recipe, budget.as_dict(), drawn=counted.drawn)
-    if protected.table is None and set(protected.arrays) != set(names):
+    if output.table is None and set(output.arrays) != set(names):
         raise GuaranteeError(
-            f"{recipe.method} protected {len(protected.arrays)} of {len(names)} attributes. Nothing was written"
+            f"{recipe.method} protected {len(output.arrays)} of {len(names)} attributes. Nothing was written"
         )
-    return protected
+    return output
 
 
 def form_of(recipe: Recipe) -> str:
     """The form of release that the recipe chooses."""
     assert recipe.privacy is not None
-    return recipe.privacy.form or str(method_named(recipe.method).private.forms[0])
+    return recipe.privacy.form or str(recipe.entry.private.forms[0])
 
 
 def own_columns_of(recipe: Recipe) -> tuple[str, ...] | None:
     """The columns of a table that a private method publishes instead of records; None if it publishes records."""
-    private = method_named(recipe.method).private
-    if recipe.privacy is None or not hasattr(private, "own_columns"):
+    if recipe.privacy is None:
         return None
-    columns: tuple[str, ...] | None = private.own_columns(recipe)
+    columns: tuple[str, ...] | None = recipe.entry.private.own_columns(recipe)
     return columns
 
 
 def option_of(recipe: Recipe, name: str) -> Any:
     """One of the method's own keys of ``[privacy]``, or its default."""
     assert recipe.privacy is not None
-    return recipe.privacy.options.get(name, method_named(recipe.method).private.defaults[name])
+    return recipe.privacy.options.get(name, recipe.entry.private.defaults[name])
 
 
 def bounds_read_from_data(recipe: Recipe) -> tuple[str, ...]:
@@ -141,7 +167,7 @@ def bounds_read_from_data(recipe: Recipe) -> tuple[str, ...]:
     )
 
 
-def promised(recipe: Recipe, *, target: str, linked: bool, beside: bool = True, **more: Any) -> Guarantee:
+def dp_guarantee(recipe: Recipe, *, target: str, linked: bool, beside: bool = True, **more: Any) -> Guarantee:
     """`differential_privacy` with what the recipe itself tells.
 
     Parameters
@@ -167,9 +193,9 @@ def promised(recipe: Recipe, *, target: str, linked: bool, beside: bool = True, 
     )
 
 
-def told_budget(budget: Budget, recipe: Recipe) -> dict[str, Any]:
-    """The budget as the statement tells it; scales that came from bounds read from the data would tell those."""
-    told = budget.as_dict()
+def budget_for_statement(budget: Budget, recipe: Recipe) -> dict[str, Any]:
+    """The budget for the statement; without scales that came from bounds read from the data, which they would show."""
+    content = budget.as_dict()
     if bounds_read_from_data(recipe):
-        told["expenses"] = [{**one, "sensitivity": None, "scale": None} for one in told["expenses"]]
-    return told
+        content["expenses"] = [{**one, "sensitivity": None, "scale": None} for one in content["expenses"]]
+    return content

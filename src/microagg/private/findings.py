@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
 from microagg.privacy.verify import Finding, absent_from, recount
 from microagg.private.base import bounds_read_from_data, own_columns_of
 from microagg.private.ledger import fault_of_ledger
@@ -44,7 +43,7 @@ def check_private_table(table: pa.Table, recipe: Recipe) -> list[Finding]:
     absent = absent_from(table, expected)
     if absent:
         return [Finding("protected columns", False, f"without {columns_phrase(absent)}")]
-    found: list[Finding] = method_named(recipe.method).private.findings(table, recipe)
+    found: list[Finding] = recipe.entry.private.findings(table, recipe)
     return found
 
 
@@ -130,7 +129,8 @@ def check_ranks_ascend(table: pa.Table, recipe: Recipe) -> Finding:
 def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
     """Every value of each attribute alone, or of each combination of a method of records, is shared by k records."""
     names = recipe.schema.quasi_identifiers
-    groups = [(name,) for name in names] if method_named(recipe.method).labels == "attributes" else [names]
+    alone = recipe.entry.has_cells and recipe.entry.partitions == "attributes"
+    groups = [(name,) for name in names] if alone else [names]
     rare = [names_phrase(group) for group in groups if not recount(table, group, recipe.k).holds]
     said = (
         f"some values of {names_phrase(rare)} are in fewer records"
@@ -149,7 +149,7 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Find
         for_publication, n_records = bool(statement["for_publication"]), int(statement["n_records"])
     except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
         return Finding("statement", False, "is not there or damaged")
-    expected = json.loads(json.dumps([method_named(recipe.method).private.guarantee(recipe).as_dict()]))
+    expected = json.loads(json.dumps([recipe.entry.private.guarantee(recipe).as_dict()]))
     if promised != expected:
         return Finding("statement", False, "does not promise what the recipe makes true")
     if n_records != table.num_rows:

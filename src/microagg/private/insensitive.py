@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from microagg._validation import Constraint
-from microagg.methods.output import Block, Protected
+from microagg.methods.method import PUBLIC_SPACE, Method
+from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
 from microagg.partition.insensitive import order_of_domain
 from microagg.partition.runs import run_labels, run_sizes
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee
 from microagg.privacy.mechanism import Noise, add_laplace
 from microagg.privacy.verify import Finding
-from microagg.private.base import form_of, promised
+from microagg.private.base import PrivateMethod, dp_guarantee, form_of
 from microagg.private.findings import check_public_values, check_shared_alone
 from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
+from microagg.schema.attribute import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PrivateInsensitiveMDAV"]
+__all__ = ["ENTRY", "PrivateInsensitiveMDAV"]
 
 CENTROIDS, ALIGNED = "centroids", "aligned"
 
 
-class PrivateInsensitiveMDAV:
+class PrivateInsensitiveMDAV(PrivateMethod):
     """Means of the cells of insensitive MDAV, each with Laplace noise.
 
     Two forms. ``centroids`` publishes the cells' noisy means in the public order of the cells, each as often as the
@@ -54,23 +55,18 @@ class PrivateInsensitiveMDAV:
     forms: ClassVar[tuple[str, ...]] = (CENTROIDS, ALIGNED)
     linked_forms: ClassVar[tuple[str, ...]] = (ALIGNED,)
     rows: ClassVar[Mapping[str, str]] = {CENTROIDS: "means"}
-    options: ClassVar[Mapping[str, Constraint]] = {}
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    uses_space: ClassVar[bool] = False
 
-    @classmethod
-    def guarantee(cls, recipe: Recipe) -> Guarantee:
+    def guarantee(self, recipe: Recipe) -> Guarantee:
         """Of the original records for ``centroids``; of the microaggregated data set for ``aligned``."""
         aligned = form_of(recipe) == ALIGNED
-        return promised(
+        return dp_guarantee(
             recipe,
             target=MICROAGGREGATED if aligned else ORIGINAL_RECORDS,
             linked=aligned,
             not_promised=() if aligned else ("values of records: a row is a cell's noisy mean, repeated",),
         )
 
-    @classmethod
-    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+    def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Form the cells along the public order and add noise to their sums."""
         assert recipe.privacy is not None
         aligned = form_of(recipe) == ALIGNED
@@ -93,16 +89,29 @@ class PrivateInsensitiveMDAV:
             )
             arrays[column.name] = column.published(grid.values(noisy.astype(np.float64) / sizes)[labels])
         names = tuple(column.name for column in columns)
-        cells = {"n_cells": len(sizes), "smallest_cell": int(sizes.min()), "largest_cell": int(sizes.max())}
-        stages: dict[str, dict[str, Any]] = {
-            "partition": {"blocks": [{"attributes": list(names), **cells}]},
-            "noise": {"form": form_of(recipe)},
-        }
+        stages = Stages(cells=(CellSizes.of(names, sizes),), noise={"form": form_of(recipe)})
         remarks = () if aligned else ("a row is a cell's mean, repeated as often as the cell has records; no record's",)
         blocks = (Block(names, labels),) if aligned else ()
-        return Protected(arrays, blocks, None, remarks, stages, budget, linked=aligned)
+        return MethodOutput(arrays, blocks, stages, remarks, budget=budget, linked=aligned)
 
-    @classmethod
-    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+    def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """Public values, and combinations shared by k records."""
         return [check_public_values(table, recipe), check_shared_alone(table, recipe)]
+
+
+ENTRY = Method(
+    name="dp_insensitive_mdav",
+    title="Insensitive MDAV with noise",
+    summary="Cells along a public order of whole records; every cell may change, so noise grows with n / k.",
+    cells_by="microagg.partition.insensitive:InsensitiveMDAV",
+    protected_by=PrivateInsensitiveMDAV,
+    space=PUBLIC_SPACE,
+    aggregate="mean of a cell",
+    noise="Laplace, (n / k) x width x attributes / (k epsilon) on each mean",
+    guarantee=(
+        "epsilon-differential privacy of the original records (form centroids), or of the microaggregated data set "
+        "given the partition (form aligned)"
+    ),
+    reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
+    kinds=(Kind.NUMERIC, Kind.ORDINAL),
+)

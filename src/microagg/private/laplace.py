@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from microagg._validation import Constraint
-from microagg.methods.output import Protected
+from microagg.methods.method import PUBLIC_SPACE, Method
+from microagg.methods.output import MethodOutput, Stages
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import ORIGINAL_RECORDS, Guarantee
 from microagg.privacy.mechanism import Noise, add_laplace
 from microagg.privacy.verify import Finding
-from microagg.private.base import promised
+from microagg.private.base import PrivateMethod, dp_guarantee
 from microagg.private.findings import check_public_values
 from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
+from microagg.schema.attribute import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PlainLaplace"]
+__all__ = ["ENTRY", "PlainLaplace"]
 
 
-class PlainLaplace:
+class PlainLaplace(PrivateMethod):
     """Laplace noise of scale width / (share of epsilon) on each value of each attribute.
 
     Notes
@@ -35,17 +36,12 @@ class PlainLaplace:
 
     forms: ClassVar[tuple[str, ...]] = ("records",)
     linked_forms: ClassVar[tuple[str, ...]] = ("records",)
-    options: ClassVar[Mapping[str, Constraint]] = {}
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    uses_space: ClassVar[bool] = False
 
-    @classmethod
-    def guarantee(cls, recipe: Recipe) -> Guarantee:
+    def guarantee(self, recipe: Recipe) -> Guarantee:
         """Epsilon-DP of the original records."""
-        return promised(recipe, target=ORIGINAL_RECORDS, linked=True)
+        return dp_guarantee(recipe, target=ORIGINAL_RECORDS, linked=True)
 
-    @classmethod
-    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+    def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Add noise to every value."""
         assert recipe.privacy is not None
         shares = budget.divide(recipe.privacy.weights or [column.name for column in columns])
@@ -61,13 +57,23 @@ class PlainLaplace:
                 step=grid.width / grid.steps,
             )
             arrays[column.name] = column.published(grid.values(noisy.astype(float)))
-        stages: dict[str, dict[str, Any]] = {
-            "partition": {"blocks": []},
-            "noise": {"mechanism": "Laplace", "on": "every value"},
-        }
-        return Protected(arrays, (), None, (), stages, budget)
+        stages = Stages(noise={"mechanism": "Laplace", "on": "every value"})
+        return MethodOutput(arrays, stages=stages, budget=budget)
 
-    @classmethod
-    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+    def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """Only that values are public ones can be seen."""
         return [check_public_values(table, recipe)]
+
+
+ENTRY = Method(
+    name="dp_laplace",
+    title="Plain Laplace noise",
+    summary="Every value alone with Laplace noise: differentially private without a partition, and the most noise.",
+    protected_by=PlainLaplace,
+    space=PUBLIC_SPACE,
+    aggregate="none",
+    noise="Laplace, width x attributes / epsilon on every value",
+    guarantee="epsilon-differential privacy of the original records",
+    reference="Dwork et al. (2006), doi:10.1007/11681878_14",
+    kinds=(Kind.NUMERIC, Kind.ORDINAL),
+)

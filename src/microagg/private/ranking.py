@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._validation import Choice, Constraint
-from microagg.methods.output import Block, Protected
+from microagg.methods.method import PUBLIC_SPACE, Method
+from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
 from microagg.partition.runs import Larger, order_of, run_labels, run_sizes
 from microagg.privacy.budget import Budget
 from microagg.privacy.categorical import distance_counts, marginality_order, noisy_run_centroids
@@ -17,7 +18,7 @@ from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guaran
 from microagg.privacy.mechanism import Noise
 from microagg.privacy.ranking import in_order, noisy_run_means, spread_steps
 from microagg.privacy.verify import Finding
-from microagg.private.base import form_of, option_of, promised
+from microagg.private.base import PrivateMethod, dp_guarantee, form_of, option_of
 from microagg.private.findings import check_public_values, check_ranks_ascend, check_shared_alone
 from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
@@ -27,7 +28,7 @@ from microagg.schema.taxonomy import Taxonomy, category_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PrivateRanking"]
+__all__ = ["ENTRY", "PrivateRanking"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -42,7 +43,7 @@ SHOWS_CELLS = (
 SHOWS_RANKS = "relations between attributes: each was sorted alone, and a row is a rank, not a record"
 
 
-class PrivateRanking:
+class PrivateRanking(PrivateMethod):
     """Individual ranking with noise on the means of runs; categories by the exponential mechanism.
 
     Two forms. ``marginals`` publishes each attribute's list of run means in rank order, unlinked: epsilon-DP of the
@@ -65,21 +66,18 @@ class PrivateRanking:
     linked_forms: ClassVar[tuple[str, ...]] = (ALIGNED,)
     options: ClassVar[Mapping[str, Constraint]] = {"monotone": Choice((INTERPOLATED, STEPS, OFF))}
     defaults: ClassVar[Mapping[str, Any]] = {"monotone": INTERPOLATED}
-    uses_space: ClassVar[bool] = False
 
-    @classmethod
-    def guarantee(cls, recipe: Recipe) -> Guarantee:
+    def guarantee(self, recipe: Recipe) -> Guarantee:
         """Of the original records for ``marginals``; of the microaggregated data set for ``aligned``."""
         aligned = form_of(recipe) == ALIGNED
-        return promised(
+        return dp_guarantee(
             recipe,
             target=MICROAGGREGATED if aligned else ORIGINAL_RECORDS,
             linked=aligned,
             not_promised=(SHOWS_CELLS if aligned else SHOWS_RANKS,),
         )
 
-    @classmethod
-    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+    def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Spend the budget attribute by attribute."""
         assert recipe.privacy is not None
         aligned, monotone = form_of(recipe) == ALIGNED, option_of(recipe, "monotone")
@@ -105,15 +103,14 @@ class PrivateRanking:
                 by_rank = spread_steps(of_runs, sizes, by_rank=True) if interpolated else np.repeat(of_runs, sizes)
                 arrays[column.name] = column.published(by_rank)
         remarks = () if aligned else ("a row is a rank: its values belong to no record and not to each other",)
-        cells = {"n_cells": len(sizes), "smallest_cell": int(sizes.min()), "largest_cell": int(sizes.max())}
-        stages: dict[str, dict[str, Any]] = {
-            "partition": {"blocks": [{"attributes": [column.name], **cells} for column in columns], "larger": larger},
-            "noise": {"form": form_of(recipe), "monotone": monotone},
-        }
-        return Protected(arrays, tuple(blocks), None, remarks, stages, budget, linked=aligned)
+        stages = Stages(
+            cells=tuple(CellSizes.of((column.name,), sizes) for column in columns),
+            partition={"larger": larger},
+            noise={"form": form_of(recipe), "monotone": monotone},
+        )
+        return MethodOutput(arrays, tuple(blocks), stages, remarks, budget=budget, linked=aligned)
 
-    @classmethod
-    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+    def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """Public values; that ranks ascend; or, of the aligned form, that values are shared by k records."""
         found = [check_public_values(table, recipe)]
         if form_of(recipe) == ALIGNED:
@@ -121,6 +118,25 @@ class PrivateRanking:
         elif option_of(recipe, "monotone") != OFF:
             found.append(check_ranks_ascend(table, recipe))
         return found
+
+
+ENTRY = Method(
+    name="dp_individual_ranking",
+    title="Differentially private individual ranking",
+    summary="Every attribute sorted and cut alone; means of runs with k times less noise, put back into order.",
+    cells_by="microagg.partition.ranking:IndividualRanking",
+    partitions="attributes",
+    preset={"cut": "fixed"},
+    protected_by=PrivateRanking,
+    space=PUBLIC_SPACE,
+    aggregate="mean of a run; for categories the marginality centroid",
+    noise="Laplace, width x attributes / (k epsilon) on each mean; exponential mechanism over the taxonomy",
+    guarantee=(
+        "epsilon-differential privacy of the original records (form marginals), or of the microaggregated data set "
+        "given the partition (form aligned)"
+    ),
+    reference="Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+)
 
 
 def _in_order(means: FloatArray, sizes: IntArray, column: PublicColumn, monotone: str) -> FloatArray:

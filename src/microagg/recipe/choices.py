@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from microagg._validation import as_float
 from microagg.aggregate.content import Content
-from microagg.errors import shown
+from microagg.recipe.open_table import OpenTable
 from microagg.schema.attribute import Kind, Representative
 from microagg.space.blocks import BlockForm
+from microagg.space.guides import Guide, registered_guides
+from microagg.space.guides.base import EVEN_WEIGHT
 from microagg.space.standardize import Standardize
 
 __all__ = [
     "AggregateChoice",
     "AggregateForm",
     "BlocksChoice",
-    "DependenceChoice",
-    "DiscriminantChoice",
     "MissingChoice",
     "MissingPolicy",
-    "PredictionChoice",
     "SmallGroups",
     "SpaceChoice",
     "StrataChoice",
@@ -50,56 +48,33 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DependenceChoice(_Table):
-    """``[space.dependence]``: cells that keep confidential attributes predictable from what is published.
+class SpaceChoice(OpenTable):
+    """``[space]``: the distance, and what guides it.
 
-    ``lambda`` weighs them against the quasi-identifiers, from 0 (not used) to 1 (nothing else used).
+    Each registered guide adds a table of its own, ``[space.<name>]``; a recipe has at most one of them.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    lambda_: Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False, alias="lambda")]
-    attributes: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-
-
-class DiscriminantChoice(_Table):
-    """``[space.discriminant]``: a space stretched by `alpha` along the directions that tell the target apart."""
-
-    target: str
-    alpha: float | str = "auto"
-
-    @field_validator("alpha", mode="before")
-    @classmethod
-    def _number_or_auto(cls, value: Any) -> Any:
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
-            raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
-        return value if value == "auto" else float(value)
-
-
-class PredictionChoice(_Table):
-    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest."""
-
-    target: Annotated[tuple[str, ...], Field(min_length=1)]
-    weight: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] = 1.0
-
-    @field_validator("target", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-
-class SpaceChoice(_Table):
-    """``[space]``: the distance, and what guides it."""
+    keys_before_guides: ClassVar[int] = 1
 
     standardize: Standardize = Standardize.ZSCORE
-    dependence: DependenceChoice | None = None
-    discriminant: DiscriminantChoice | None = None
-    prediction: PredictionChoice | None = None
+
+    @classmethod
+    def keys_of_guides(cls, guides: tuple[type[Guide], ...]) -> Mapping[str, Any]:
+        return {guide.name: guide for guide in guides}
+
+    @property
+    def guide(self) -> Guide | None:
+        """What guides the cells, with its settings; None if nothing does."""
+        return next(iter(self.given_by_guides.values()), None)
+
+    @property
+    def weight_of_d_y(self) -> float:
+        """How much D_Y counts in D when a release is measured."""
+        return EVEN_WEIGHT if self.guide is None else self.guide.weight_of_d_y
 
     @model_validator(mode="after")
     def _one_guide(self) -> Self:
-        chosen = [name for name in ("dependence", "discriminant", "prediction") if getattr(self, name) is not None]
+        chosen = [guide.name for guide in registered_guides() if getattr(self, guide.name) is not None]
         if len(chosen) > 1:
             raise ValueError(f"the space is guided in one way: keep one of {', '.join(chosen)}")
         return self

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from microagg.errors import did_you_mean, shown
+from microagg.recipe.open_table import OpenTable
 from microagg.schema.attribute import Attribute
 
 __all__ = ["explain", "explain_toml"]
@@ -44,12 +45,15 @@ def _known_keys(recipe: type[BaseModel], location: list[str]) -> list[str]:
     """The keys a table of the recipe may have."""
     if location[:1] == ["attributes"] and len(location) == 2:
         return list(Attribute.model_fields)
-    fields: Any = recipe.model_fields
+    table: Any = recipe
     for part in location:
+        fields = table.closed().model_fields if issubclass(table, OpenTable) else table.model_fields
         inner = fields[part].annotation
-        tables = [kind for kind in get_args(inner) or (inner,) if hasattr(kind, "model_fields")]
-        fields = tables[0].model_fields
-    return [field.alias or name for name, field in fields.items()]
+        table = next(kind for kind in get_args(inner) or (inner,) if hasattr(kind, "model_fields"))
+    if issubclass(table, OpenTable):
+        keys: list[str] = table.known_keys()
+        return keys
+    return [field.alias or name for name, field in table.model_fields.items()]
 
 
 def explain_toml(text: str, error: tomllib.TOMLDecodeError) -> str:

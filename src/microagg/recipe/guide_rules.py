@@ -6,43 +6,39 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from microagg.errors import did_you_mean
-from microagg.methods.catalogue import Method, method_named
-from microagg.schema.attribute import Kind, Role
-from microagg.schema.schema import toml_key
+from microagg.methods.method import Method
+from microagg.schema.attribute import Role
+from microagg.space.guides import swept_guides
+from microagg.space.guides.base import line_that_declares
 
 if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
 
-__all__ = ["can_be_guided", "check_guides", "forms_cells_of_records", "guiding_attributes", "shaping_attributes"]
+__all__ = [
+    "can_be_guided",
+    "check_guides",
+    "check_swept_guides",
+    "forms_cells_of_records",
+    "guiding_attributes",
+    "shaping_attributes",
+]
 
 
 def guiding_attributes(recipe: Recipe) -> tuple[str, ...]:
     """Names of the attributes that help to form the cells without being replaced by them."""
-    space = recipe.space
-    if space.discriminant is not None:
-        return (space.discriminant.target,)
-    if space.prediction is not None:
-        return space.prediction.target
-    if space.dependence is None:
-        return ()
-    if space.dependence.attributes is not None:
-        return space.dependence.attributes
-    confidential = recipe.schema.of_role(Role.CONFIDENTIAL)
-    return tuple(name for name in confidential if recipe.attributes[name].kind is not None)
+    guide = recipe.space.guide
+    return () if guide is None else guide.guiding_attributes(recipe.schema)
 
 
 def shaping_attributes(recipe: Recipe) -> tuple[str, ...]:
-    """Those of :func:`guiding_attributes` that the cells depend on: with lambda = 0 they are only reported on."""
-    dependence, discriminant = recipe.space.dependence, recipe.space.discriminant
-    idle = (dependence is not None and dependence.lambda_ == 0) or (
-        discriminant is not None and discriminant.alpha == 1.0
-    )
-    return () if idle else guiding_attributes(recipe)
+    """Those of :func:`guiding_attributes` that the cells depend on: an idle guide is only reported on."""
+    guide = recipe.space.guide
+    return () if guide is None or guide.is_idle else guiding_attributes(recipe)
 
 
 def forms_cells_of_records(method: Method) -> bool:
     """Whether its cells are of whole records, whatever the number of attributes."""
-    return method.labels == "records" and method.partitioner_class.max_attributes is None
+    return method.has_cells and method.partitions == "records" and method.partitioner_class.max_attributes is None
 
 
 def can_be_guided(method: Method) -> bool:
@@ -54,24 +50,31 @@ def can_be_guided(method: Method) -> bool:
 def check_guides(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe, if its space or its draws cannot be guided as it asks."""
     _check_guides_named(recipe, recipe.aggregate.paired_with, "aggregate.paired_with")
-    keys = {"dependence": "attributes", "discriminant": "target", "prediction": "target"}
-    form = next((form for form in keys if getattr(recipe.space, form) is not None), None)
-    if form is None:
+    guide = recipe.space.guide
+    if guide is None:
         return
+    guide.check(recipe.schema)
     names = guiding_attributes(recipe)
     if not names:
-        confidential = recipe.schema.of_role(Role.CONFIDENTIAL)
-        if not confidential:
-            raise ValueError("space.dependence: no attribute has role = 'confidential'; there is nothing to depend on")
-        raise ValueError(f"space.dependence: no confidential attribute has a kind. {_line_to_add(confidential[0])}")
-    _check_guides_named(recipe, names, f"space.{form}.{keys[form]}")
-    method = method_named(recipe.method)
+        raise ValueError(f"space.{guide.name}: there is no attribute that could guide the cells")
+    _check_guides_named(recipe, names, f"space.{guide.name}.{guide.named_by}")
+    method = recipe.entry
     if not forms_cells_of_records(method):
         raise ValueError(
-            f"space.{form}: {method.name} does not form cells of records from several attributes. 'mdav' does"
+            f"space.{guide.name}: {method.name} does not form cells of records from several attributes. 'mdav' does"
         )
     if method.data_free_space:
-        raise ValueError(f"space.{form}: {method.name} needs a space that does not depend on the data. 'mdav' does not")
+        raise ValueError(
+            f"space.{guide.name}: {method.name} needs a space that does not depend on the data. 'mdav' does not"
+        )
+
+
+def check_swept_guides(recipe: Recipe) -> None:
+    """Raise ValueError with the line that mends the recipe, if a sweep varies a guide that needs more than its key."""
+    for key, guide in swept_guides().items():
+        is_swept = recipe.sweep is not None and key in recipe.sweep.given_by_guides
+        if is_swept and guide.swept is not None and guide.swept.needs and not isinstance(recipe.space.guide, guide):
+            raise ValueError(f"sweep.{key} {guide.swept.needs}")
 
 
 def _check_guides_named(recipe: Recipe, names: Sequence[str], key: str) -> None:
@@ -88,9 +91,4 @@ def _check_guide(recipe: Recipe, name: str, key: str) -> None:
     if attribute.role not in (Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL):
         raise ValueError(f"{key} names {name!r}, which is {attribute.role}; it must be published as it is")
     if attribute.kind is None:
-        raise ValueError(f"{key} names {name!r}, which has no kind. {_line_to_add(name, str(attribute.role))}")
-
-
-def _line_to_add(name: str, role: str = "confidential") -> str:
-    kinds = ", ".join(Kind)
-    return f'Add: [attributes.{toml_key(name)}] role = "{role}", kind = "..." (one of: {kinds})'
+        raise ValueError(f"{key} names {name!r}, which has no kind. {line_that_declares(name, str(attribute.role))}")

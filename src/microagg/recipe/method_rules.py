@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from microagg._validation import check_parameters
 from microagg.errors import ParameterError, did_you_mean
-from microagg.methods.catalogue import Method, method_named
+from microagg.methods.catalogue import Method
 from microagg.recipe.private_rules import check_private
 from microagg.space.blocks import BlockForm, choose_blocks
 from microagg.tables.phrases import names_phrase
@@ -19,7 +19,7 @@ __all__ = ["check_method"]
 
 def check_method(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe, if its method cannot carry it out."""
-    method = method_named(recipe.method)
+    method = recipe.entry
     _check_options(recipe, method)
     _check_kinds(recipe, method)
     if method.data_free_space:
@@ -30,7 +30,7 @@ def check_method(recipe: Recipe) -> None:
         changed = [key for key, value in table.items() if str(chosen[key]) != str(value)]
         if changed:
             raise ValueError(f"{name}.{changed[0]}: {method.name} fixes it to {table[changed[0]]!r}; leave it out")
-    if method.labels == "values":
+    if method.mixes_values:
         _check_mixes_values(recipe, method)
     check_private(recipe, method)
 
@@ -61,8 +61,7 @@ def _check_kinds(recipe: Recipe, method: Method) -> None:
 
 def _check_blocks(recipe: Recipe, method: Method) -> None:
     names, blocks = recipe.schema.quasi_identifiers, recipe.blocks
-    labels = method.labels
-    if blocks.form is not BlockForm.ONE and labels != "records":
+    if blocks.form is not BlockForm.ONE and not (method.has_cells and method.partitions == "records"):
         raise ValueError(f"blocks: {method.name} has no use for blocks; leave [blocks] out")
     chosen = choose_blocks(blocks.form, names, given=blocks.attributes) if blocks.form is BlockForm.GIVEN else None
     most = method.partitioner_class.max_attributes if method.has_cells else None

@@ -35,8 +35,7 @@ def check_private(recipe: Recipe, method: Method) -> None:
     _check_weights(recipe)
     _check_public_domains(recipe, method)
     _check_nothing_from_data(recipe, method)
-    if hasattr(method.private, "check"):
-        method.private.check(recipe)
+    method.private.check(recipe)
 
 
 def _check_keys(recipe: Recipe, method: Method) -> None:
@@ -114,7 +113,7 @@ def _check_nothing_from_data(recipe: Recipe, method: Method) -> None:
         raise ValueError(f"strata: their sizes depend on the data, which {method.name} must not show; leave them out")
     if recipe.sampling_weight is not None:
         raise ValueError(f"sampling_weight: {method.name} does not weigh records; leave it out")
-    takes_blocks = method.private.uses_space or getattr(method.private, "uses_blocks", False)
+    takes_blocks = method.private.uses_space or method.private.uses_blocks
     if recipe.blocks.form is not BlockForm.ONE and not takes_blocks:
         raise ValueError(f"blocks: {method.name} has no use for blocks; leave [blocks] out")
     fresh = type(recipe.aggregate)()

@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from microagg.errors import RecipeError, did_you_mean
 from microagg.methods.catalogue import find_method, method_named
+from microagg.methods.method import Method
 from microagg.recipe.choices import (
     AggregateChoice,
     AggregateForm,
@@ -33,7 +34,7 @@ from microagg.recipe.choices import (
     StrataChoice,
 )
 from microagg.recipe.explain import explain, explain_toml
-from microagg.recipe.guide_rules import check_guides, guiding_attributes
+from microagg.recipe.guide_rules import check_guides, check_swept_guides, guiding_attributes
 from microagg.recipe.input import InputChoice
 from microagg.recipe.method_rules import check_method
 from microagg.recipe.output import OutputChoice
@@ -154,8 +155,7 @@ class Recipe(BaseModel):
             if unknown:
                 hint = did_you_mean(unknown[0], self.attributes)
                 raise ValueError(f"input.{key} names {unknown[0]!r}, which is not declared.{hint}")
-        if self.sweep is not None and self.sweep.alpha is not None and self.space.discriminant is None:
-            raise ValueError("sweep.alpha stretches towards a target. Name it: [space.discriminant] target = ...")
+        check_swept_guides(self)
         return self
 
     @field_serializer("attributes")
@@ -179,14 +179,19 @@ class Recipe(BaseModel):
         """The attributes, by role."""
         return Schema(self.attributes)
 
+    @cached_property
+    def entry(self) -> Method:
+        """The method, as the catalogue has it."""
+        return method_named(self.method)
+
     @property
     def rows(self) -> str:
         """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
         if self.privacy is None:
             return "records"
-        private = method_named(self.method).private
+        private = self.entry.private
         form = self.privacy.form or private.forms[0]
-        return "records" if form in private.linked_forms else getattr(private, "rows", {}).get(form, "ranks")
+        return "records" if form in private.linked_forms else str(private.rows.get(form, "ranks"))
 
     @property
     def guides(self) -> tuple[str, ...]:

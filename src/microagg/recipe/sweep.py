@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
-from microagg._validation import as_float
-from microagg.errors import shown
 from microagg.methods.catalogue import method_named
 from microagg.privacy.budget import check_epsilon
+from microagg.recipe.open_table import OpenTable
+from microagg.space.guides import Guide
 
 __all__ = ["SweepChoice"]
 
@@ -26,20 +27,11 @@ def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _stretch(value: Any) -> float | str:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if value != "auto" and not (is_number and 1 <= as_float(value) < float("inf")):
-        raise ValueError(f'must be a number of at least 1, or "auto". Got {shown(value)} instead')
-    return "auto" if value == "auto" else float(value)
-
-
 _Whole = Annotated[int, Field(ge=2, strict=True)]
-_Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 _Epsilon = Annotated[float, BeforeValidator(check_epsilon)]
-_Stretch = Annotated[float | str, BeforeValidator(_stretch)]
 
 
-class SweepChoice(BaseModel):
+class SweepChoice(OpenTable):
     """``[sweep]``: the values to combine; what is left out is derived from the rest of the recipe.
 
     Parameters
@@ -49,31 +41,34 @@ class SweepChoice(BaseModel):
     k : list of int, optional
     epsilon : list of float, optional
         For private methods.
-    lambda : list of float, optional
-        Of ``[space.dependence]``, for methods whose cells can be guided.
-    alpha : list of float or "auto", optional
-        Of ``[space.discriminant]``, whose target the recipe must name.
+    lambda, alpha, ... : list, optional
+        The key of a guide that it lets a sweep vary, for methods whose cells can be guided.
     repeats : int, default 3
         How often a release is made whose result depends on chance; others are made once.
     measures : list of str, optional
         Names or groups of measures; left out: the default ones.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    keys_before_guides: ClassVar[int] = 3
 
     methods: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     k: Annotated[tuple[_Whole, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     epsilon: Annotated[tuple[_Epsilon, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
-    lambda_: Annotated[
-        tuple[_Share, ...] | None,
-        BeforeValidator(_several),
-        AfterValidator(lambda given: None if given is None else _once(given)),
-    ] = Field(default=None, alias="lambda")
-    alpha: Annotated[tuple[_Stretch, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 3
     measures: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
+
+    @classmethod
+    def keys_of_guides(cls, guides: tuple[type[Guide], ...]) -> Mapping[str, Any]:
+        return {guide.swept.key: _values_of(guide, guide.swept.key) for guide in guides if guide.swept is not None}
 
     @field_validator("methods")
     @classmethod
     def _known(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None if value is None else tuple(method_named(name).name for name in value)
+
+
+def _values_of(guide: type[Guide], key: str) -> Any:
+    """The type of a list of values, each as the guide's own table takes it."""
+    field = next(field for name, field in guide.model_fields.items() if key in (name, field.alias))
+    value: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    return Annotated[tuple[value, ...], BeforeValidator(_several), AfterValidator(_once)]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import ParameterError, TableError
-from microagg.methods.catalogue import method_named
 from microagg.private.base import own_columns_of
 from microagg.private.public_values import holds_times, values_as_numbers
 from microagg.recipe.output import Formulas
@@ -257,7 +256,7 @@ def _reads_otherwise(typed: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
 
 def _refuse_numbers_as_text(table: pa.Table, recipe: Recipe, dialect: Dialect) -> None:
     """A protected numeric column that is still text was not understood; what it looks like tells the line to add."""
-    there, private = set(table.column_names), method_named(recipe.method).is_private
+    there, private = set(table.column_names), recipe.entry.is_private
     for name in recipe.schema.quasi_identifiers:
         attribute = recipe.attributes[name]
         if name not in there or not (_is_numeric(attribute) and is_text(table[name].type)):

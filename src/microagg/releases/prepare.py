@@ -12,7 +12,6 @@ import numpy.typing as npt
 from microagg._labels import label_combinations
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
 from microagg.recipe.choices import AggregateForm, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
@@ -22,7 +21,7 @@ from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
-__all__ = ["Prepared", "as_they_are", "groups_of_block", "prepare"]
+__all__ = ["Prepared", "groups_of_block", "prepare", "unprepared"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -85,7 +84,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     """Measure the quasi-identifiers and carry out the missing-value policy."""
     protected = set(recipe.schema.quasi_identifiers)
     names = [name for name in frame.names if name in protected]
-    data_free = method_named(recipe.method).data_free_space
+    data_free = recipe.entry.data_free_space
     measured = [measure(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
     guides, paired = (
         [_measure_guide(frame.column(name), recipe.attributes[name]) for name in names_of]
@@ -124,8 +123,8 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
             f"missing values of {columns_phrase([column.name for column in incomplete])} were replaced by the "
             "column's median (numeric, ordinal) or most frequent category (nominal) before cells were formed"
         )
-    # Only where guides are coordinates: a made-up label must not teach a discriminant or a prediction.
-    if guides_incomplete and recipe.missing.policy is MissingPolicy.IMPUTE and recipe.space.dependence is not None:
+    fills_in = recipe.space.guide is not None and recipe.space.guide.fills_in_missing
+    if guides_incomplete and recipe.missing.policy is MissingPolicy.IMPUTE and fills_in:
         guides = [_impute(column, weights) if column.missing.any() else column for column in guides]
         remarks.append(
             f"missing values of {columns_phrase([column.name for column in guides_incomplete])} were replaced by the "
@@ -142,7 +141,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     )
 
 
-def as_they_are(frame: Frame) -> Prepared:
+def unprepared(frame: Frame) -> Prepared:
     """Records with nothing settled: a differentially private method measures them on public scales by itself."""
     return Prepared(frame, np.arange(frame.n_records), {}, {}, {}, None, ())
 

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import ReportWarning, place_of
-from microagg.methods.catalogue import method_named
 from microagg.methods.output import Block
 from microagg.privacy.verify import Recount, recount, require_k, require_public, values_out_of_type
-from microagg.private.ledger import require_spent
 from microagg.recipe.output import Formulas, follow_formula_policy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
@@ -23,6 +21,7 @@ from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
 from microagg.releases.folder.signing import SIGNATURE, signed
 from microagg.releases.input import numbers_of_text, read_own
+from microagg.releases.strategy import strategy_of
 from microagg.statements.exposure import Exposure
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.statements.statement import Statement
@@ -143,11 +142,10 @@ class Release:
                 require_k(count, f"the written file {name!r}")
             written = read_as_written(partial / name)
             require_public(values_out_of_type(written), f"the written file {name!r}")
-            private = method_named(self.recipe.method).private
-            if private is not None:
-                require_spent(self.recipe, statement.budget)
-                written = read_as_written(partial / name, self.recipe)
-                require_public(private.findings(written, self.recipe), f"the written file {name!r}")
+            strategy = strategy_of(self.recipe)
+            strategy.require_paid(statement.budget)
+            written = read_as_written(partial / name, self.recipe)
+            require_public(strategy.findings(written), f"the written file {name!r}")
             (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
             (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
             files = {file: sha256_of_file(partial / file) for file in (name, STATEMENT, STATEMENT_TEXT)}

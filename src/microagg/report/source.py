@@ -13,7 +13,6 @@ import numpy.typing as npt
 from microagg.errors import TableError
 from microagg.evaluation.alignment import RowKind, Rows, rows_of_kind
 from microagg.evaluation.pairs import combinations
-from microagg.methods.catalogue import method_named
 from microagg.methods.output import Block
 from microagg.recipe.recipe import Recipe
 from microagg.report.disclosure import least_of
@@ -96,7 +95,7 @@ class Material:
     @property
     def is_private(self) -> bool:
         """Whether the release is differentially private: then a public report shows nothing of the original."""
-        return method_named(self.recipe.method).is_private
+        return self.recipe.entry.is_private
 
     @property
     def rows_are_records(self) -> bool:

@@ -1,12 +1,11 @@
-"""What a release promises: told by its recipe and its blocks of cells alone, so that a check can tell it again."""
+"""What a release promises and says of its stages, from its recipe and blocks of cells alone: a check does it again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from microagg.aggregate.content import Content
-from microagg.methods.catalogue import method_named
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.guide_rules import shaping_attributes
@@ -14,37 +13,23 @@ from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
-__all__ = ["SEEDED_NOISE", "aggregated", "guarantees_of", "stages_run"]
+__all__ = [
+    "SEEDED_NOISE",
+    "describe_aggregate",
+    "describe_schema",
+    "describe_space",
+    "promise_draws",
+    "promise_k_anonymity",
+]
+
+Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""Attributes that share cells, and those of them whose draws keep a value that many share."""
 
 SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
 
-def guarantees_of(recipe: Recipe, blocks: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[Guarantee, ...]:
-    """The guarantees of a release.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    blocks : sequence of (attributes, spiked)
-        Attributes that share cells, and those of them whose draws keep a value that many share.
-    """
-    method = method_named(recipe.method)
-    if method.is_private:
-        return (method.private.guarantee(recipe),)
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return tuple(
-            drawn_from_cells(
-                recipe.k,
-                attributes,
-                order_kept=recipe.output.order is RowOrder.KEPT,
-                one_of_several=len(blocks) > 1,
-                guided_by=shaping_attributes(recipe),
-                paired_with=recipe.aggregate.paired_with,
-                statistics=_drawn_from(recipe),
-                spiked=spiked,
-            )
-            for attributes, spiked in blocks
-        )
+def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
+    """k-anonymity on each block of attributes whose cells publish representatives."""
     return tuple(
         k_anonymity(
             recipe.k,
@@ -58,22 +43,40 @@ def guarantees_of(recipe: Recipe, blocks: Sequence[tuple[Sequence[str], Sequence
     )
 
 
-def aggregated(recipe: Recipe) -> dict[str, Any]:
+def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
+    """What is promised of records that were drawn from the statistics of cells of at least k, block by block."""
+    return tuple(
+        drawn_from_cells(
+            recipe.k,
+            attributes,
+            order_kept=recipe.output.order is RowOrder.KEPT,
+            one_of_several=len(blocks) > 1,
+            guided_by=shaping_attributes(recipe),
+            paired_with=recipe.aggregate.paired_with,
+            statistics=_drawn_from(recipe),
+            spiked=spiked,
+        )
+        for attributes, spiked in blocks
+    )
+
+
+def describe_schema(recipe: Recipe) -> dict[str, Any]:
+    """The first stage, for the manifest: the role of each attribute."""
+    return {"stage": "schema", "roles": {name: str(recipe.schema[name].role) for name in recipe.schema}}
+
+
+def describe_space(recipe: Recipe) -> dict[str, Any]:
+    """The space in which cells of records are formed, for the manifest."""
+    weights = {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers}
+    return {"standardize": str(recipe.space.standardize), "weights": weights}
+
+
+def describe_aggregate(recipe: Recipe) -> dict[str, Any]:
     """What cells publish, for the manifest."""
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
     names = recipe.schema.quasi_identifiers
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
-
-
-def stages_run(recipe: Recipe, stages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The stages as the manifest tells them."""
-    schema = recipe.schema
-    told = {**stages, "partition": {"method": recipe.method, "k": recipe.k, **stages["partition"]}}
-    return [
-        {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
-        *({"stage": stage, **facts} for stage, facts in told.items()),
-    ]
 
 
 def _drawn_from(recipe: Recipe) -> str:

@@ -31,10 +31,12 @@ from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
 from microagg.partition.mdav import MDAV
 from microagg.recipe.recipe import Recipe
-from microagg.releases.alpha import smallest_table
-from microagg.releases.guidance import Guidance, cells_diversity, guided
+from microagg.releases.guidance import cells_diversity, shape_space
 from microagg.releases.prepare import prepare
 from microagg.releases.representatives import published_columns, sampled_columns
+from microagg.space.guides import GuidedSpace, PlainSpace
+from microagg.space.guides.alpha import smallest_table
+from microagg.space.guides.prediction import PredictionChoice
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import cross_fitted
 from microagg.studies.guided_summary import TEST_SHARE, as_markdown, outcomes_of
@@ -93,28 +95,31 @@ class Split:
         needed = smallest_table(k) if method == "discriminant (auto)" else k
         return self.train.n_records >= needed
 
-    def cells(self, k: int, method: str) -> tuple[IntArray, Recipe, Guidance]:
+    def cells(self, k: int, method: str) -> tuple[IntArray, Recipe, GuidedSpace]:
         """The cells of a method, the recipe that makes them, and the space they were formed in."""
         recipe = Recipe(k=k, attributes=self.setting.attributes, space=spaces(self.setting.target)[method])
 
         def form_cells(points: FloatArray) -> IntArray:
             return cells_in_order(MDAV(k=k).fit(points).labels_)
 
-        names = [column.name for column in self._measured]
-        guidance = guided(
-            self._matrix, names, self._guides, recipe, form_cells, predict=lambda *_, **__: self._predictions
-        )
-        return form_cells(guidance.matrix), recipe, guidance
+        names = tuple(column.name for column in self._measured)
+        guide = recipe.space.guide
+        if isinstance(guide, PredictionChoice):  # whose predictions are the same for every k
+            plain = PlainSpace(self._matrix, names, self._guides, recipe.space.standardize, k, form_cells)
+            guided = guide.shape(plain, predict=lambda *_, **__: self._predictions)
+        else:
+            guided = shape_space(self._matrix, names, self._guides, recipe, form_cells)
+        return form_cells(guided.matrix), recipe, guided
 
     def point(self, k: int, method: str) -> dict[str, Any]:
         """Form cells once, publish them in every form, and learn from each."""
         started = time.process_time()
-        labels, recipe, guidance = self.cells(k, method)
+        labels, recipe, guided = self.cells(k, method)
         seconds = time.process_time() - started
         return {
             "scores": self._scores_of(labels, k, recipe),
             "purity": cells_diversity(self._guides, labels).as_dict()["purity"],
-            "alpha": guidance.facts.get("alpha"),
+            "alpha": guided.facts.get("alpha"),
             "cpu_seconds": seconds,
         }
 

@@ -14,15 +14,14 @@ from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
 from microagg.aggregate.content import Content, Coskewness
 from microagg.aggregate.moments import CrossMoments
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
 from microagg.methods.moment_plan import STRATEGIES, Plan
-from microagg.methods.output import Block, Protected
+from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
 from microagg.methods.searches import require_uninterrupted, told_of_limit
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
 from microagg.privacy.mechanism import Noise, Silence
 from microagg.privacy.verify import Finding
-from microagg.private.base import form_of, option_of, promised
+from microagg.private.base import PrivateMethod, dp_guarantee, form_of, option_of
 from microagg.private.findings import check_public_values
 from microagg.private.moments.masked import blank_moments, drawn_records, kept_moments, mask_of, masked_moments
 from microagg.private.moments.plan import MOMENTS, SAMPLED, check_moments, groups_of, is_individual, plan_of
@@ -49,7 +48,7 @@ SPECTRA_PROMISE = (
 )
 
 
-class CrossMoment:
+class CrossMoment(PrivateMethod):
     """Mean and central moments of each cell with Laplace noise, repaired, and records drawn from them.
 
     Notes
@@ -83,20 +82,17 @@ class CrossMoment:
         "truncation": None,
         "units": "domain",
     }
-    uses_space: ClassVar[bool] = False
     uses_blocks: ClassVar[bool] = True
 
-    @classmethod
-    def check(cls, recipe: Recipe) -> None:
+    def check(self, recipe: Recipe) -> None:
         """Raise ValueError with the line that mends the recipe."""
         check_moments(recipe)
 
-    @classmethod
-    def guarantee(cls, recipe: Recipe) -> Guarantee:
+    def guarantee(self, recipe: Recipe) -> Guarantee:
         """Epsilon-DP (coefficients) or epsilon-individual-DP (spectra) of the microaggregated data set."""
         plan, several = plan_of(recipe), len(groups_of(recipe)) > 1
         form = form_of(recipe)
-        return promised(
+        return dp_guarantee(
             recipe,
             target=MICROAGGREGATED,
             linked=form == SAMPLED,
@@ -119,8 +115,7 @@ class CrossMoment:
             ),
         )
 
-    @classmethod
-    def protect(cls, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> Protected:
+    def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Form cells, mask their moments, and draw records or publish the moments themselves."""
         plan, raw = plan_of(recipe), option_of(recipe, "units") == "raw"
         by_name = {column.name: column for column in columns}
@@ -155,20 +150,18 @@ class CrossMoment:
             arrays |= {
                 column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
-        return Protected(
+        return MethodOutput(
             arrays,
             tuple(blocks),
-            None,
+            _stages(recipe, plan, [block.sizes for block in blocks], raw=raw),
             _remarks(recipe, plan, remarks),
-            _stages(recipe, plan, [block.facts() for block in blocks], raw=raw),
-            budget,
-            table=_joined(tables),
+            budget=budget,
+            table=_join(tables),
         )
 
-    @classmethod
-    def without_records(
-        cls, columns: Sequence[PublicColumn], recipe: Recipe, budget: Budget, blocks: Sequence[Mapping[str, Any]]
-    ) -> Protected:
+    def follow(
+        self, columns: Sequence[PublicColumn], recipe: Recipe, budget: Budget, blocks: Sequence[Mapping[str, Any]]
+    ) -> MethodOutput:
         """What a release with such cells tells, beside its table: none of it depends on what the records hold."""
         plan, raw = plan_of(recipe), option_of(recipe, "units") == "raw"
         by_name = {column.name: column for column in columns}
@@ -181,20 +174,15 @@ class CrossMoment:
             blank = blank_moments(plan, len(own), *of_cells)
             remarks += _outnumbered(blank, attributes, plan)
             mask_of(plan)(blank, widths, shares=plan.shares, budget=share, noise=Silence(), on=names_phrase(attributes))
-        facts = [
-            {"attributes": list(names), "n_cells": n_cells, "smallest_cell": smallest, "largest_cell": largest}
-            for names, (n_cells, smallest, largest) in zip(groups, cells, strict=True)
-        ]
-        stages = _stages(recipe, plan, facts, raw=raw)
-        return Protected({}, (), None, _remarks(recipe, plan, remarks), stages, budget)
+        sizes = [CellSizes(names, *of_cells) for names, of_cells in zip(groups, cells, strict=True)]
+        stages = _stages(recipe, plan, sizes, raw=raw)
+        return MethodOutput({}, stages=stages, remarks=_remarks(recipe, plan, remarks), budget=budget)
 
-    @classmethod
-    def own_columns(cls, recipe: Recipe) -> tuple[str, ...] | None:
+    def own_columns(self, recipe: Recipe) -> tuple[str, ...] | None:
         """The columns of a table of moments; None if records are published."""
         return COLUMNS if form_of(recipe) == MOMENTS else None
 
-    @classmethod
-    def findings(cls, table: pa.Table, recipe: Recipe) -> list[Finding]:
+    def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """Records within the public bounds; or a table of moments whose means are."""
         if form_of(recipe) == MOMENTS:
             return [check_moments_table(table, recipe)]
@@ -237,7 +225,7 @@ def _require_cubes(columns: Sequence[PublicColumn]) -> None:
 
 def _cells(values: FloatArray, recipe: Recipe, noise: Noise) -> IntArray:
     """The method's partition of the records, in the domain-scaled space (or, with raw units, in that)."""
-    method = method_named(recipe.method)
+    method = recipe.entry
     options = dict(recipe.partition)
     if method.searches_by_chance:
         options["random_state"] = int(noise.uniforms(1)[0] * 2**31)
@@ -264,29 +252,29 @@ def _remarks(recipe: Recipe, plan: Plan, of_cells: Sequence[str]) -> tuple[str, 
     return (promise, *of_cells, *told_of_limit(recipe.partition), *of_rows)
 
 
-def _joined(tables: Sequence[pa.Table]) -> pa.Table | None:
+def _join(tables: Sequence[pa.Table]) -> pa.Table | None:
     import pyarrow as pa
 
     return pa.concat_tables(tables) if tables else None
 
 
-def _stages(recipe: Recipe, plan: Plan, blocks: Sequence[Mapping[str, Any]], *, raw: bool) -> dict[str, dict[str, Any]]:
+def _stages(recipe: Recipe, plan: Plan, cells: Sequence[CellSizes], *, raw: bool) -> Stages:
     masking = "joint" if plan.shares is None else "separate"
-    return {
-        "space": {"units": "raw" if raw else "domain"},
-        "partition": {"blocks": [dict(block) for block in blocks]},
-        "aggregate": {
+    return Stages(
+        cells=tuple(cells),
+        space={"units": "raw" if raw else "domain"},
+        aggregate={
             "m": plan.m,
             "statistics": "spectra" if plan.spectra else "coefficients",
             "content": str(plan.content),
             **({"coskewness": str(plan.coskewness)} if plan.m == 2 else {}),
             "published": form_of(recipe),
         },
-        "noise": {
+        noise={
             "mechanism": "Laplace",
             "masking": masking,
             **({} if plan.shares is None else {"shares": list(plan.shares)}),
             "repair": "fixed_diagonal" if plan.fixed_diagonal else "clipped_eigenvalues",
             "truncation": "by_mean" if plan.within_mean else "by_width",
         },
-    }
+    )

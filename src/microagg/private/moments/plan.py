@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.aggregate.content import Content, Coskewness
-from microagg.methods.catalogue import method_named
 from microagg.methods.cross_moment_numbers import PAPER_METHODS
 from microagg.methods.moment_plan import Plan, strategy_shares
 from microagg.privacy.sensitivity import LEAST_RECORDS
@@ -28,7 +27,7 @@ _FIXED_BY_NUMBER = ("m", "statistics", "content", "masking", "strategy")
 def check_moments(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe."""
     assert recipe.privacy is not None
-    given, method = recipe.privacy.options, method_named(recipe.method)
+    given, method = recipe.privacy.options, recipe.entry
     fixed = [name for name in _FIXED_BY_NUMBER if name in given]
     if method.number and fixed:
         raise ValueError(
@@ -67,7 +66,7 @@ def check_moments(recipe: Recipe) -> None:
 
 def plan_of(recipe: Recipe) -> Plan:
     """What is kept and how it is masked, by the method's number in the paper or by the recipe's choices."""
-    method = method_named(recipe.method)
+    method = recipe.entry
     chosen = option_of(recipe, "coskewness")
     # Draws of records use marginal coskewness only: noise for the rest would be budget wasted.
     default = Coskewness.ALL if form_of(recipe) == MOMENTS else Coskewness.MARGINAL
@@ -100,9 +99,9 @@ def is_individual(plan: Plan) -> bool:
 def groups_of(recipe: Recipe, names: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes with cells of their own, in the order of `names`."""
     names = recipe.schema.quasi_identifiers if names is None else names
-    method = method_named(recipe.method)
+    method = recipe.entry
     alone = method.number and PAPER_METHODS[method.number].each_alone
-    if alone or method.labels == "attributes":
+    if alone or method.partitions == "attributes":
         return contiguous_blocks(names, 1)
     blocks = recipe.blocks
     if blocks.form in (BlockForm.CORRELATED, BlockForm.SPREAD):

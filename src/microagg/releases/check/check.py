@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg._version import __version__
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
-from microagg.privacy.verify import Finding, absent_from, recount, values_out_of_type
+from microagg.privacy.verify import Finding, absent_from, values_out_of_type
 from microagg.private.base import own_columns_of
-from microagg.private.findings import check_private_table
-from microagg.recipe.choices import AggregateForm
 from microagg.recipe.output import Formulas
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.files import check_files, check_form, check_receipt
@@ -22,6 +19,7 @@ from microagg.releases.check.report import check_report
 from microagg.releases.check.statement import check_statement
 from microagg.releases.folder.signing import check_signature
 from microagg.releases.release import MANIFEST, read_as_written
+from microagg.releases.strategy import strategy_of
 from microagg.schema.attribute import Role
 from microagg.statements.exposure import recheck_exposure
 from microagg.tables.phrases import columns_phrase, names_phrase
@@ -93,20 +91,17 @@ def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written.
 
-    Of sampled records only the columns can be checked, and of a differentially private table that it holds nothing but
-    public values, which the findings say.
+    Only the columns of sampled records can be checked, and only the public domain of differentially private values;
+    the findings say so.
     """
     table = _read_any(Path(path), recipe)
     if recipe.output.formulas is Formulas.ESCAPE:  # counted as written, under the names of the recipe
         table = table.rename_columns(unescape_formulas(table).column_names)
-    if method_named(recipe.method).is_private:
+    strategy = strategy_of(recipe)
+    if strategy.is_private:
         table = read_as_written(Path(path), recipe)
-    shown = [_check_columns(table, recipe), *values_out_of_type(table)]
-    if method_named(recipe.method).is_private:
-        return [*shown, *check_private_table(table, recipe)]
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        return [*shown, _check_drawn(table, recipe.schema.quasi_identifiers, recipe.k, None)]
-    return [*shown, _check_k(table, recipe.schema.quasi_identifiers, recipe.k)]
+    promise = strategy.find_promise(table, [(recipe.schema.quasi_identifiers, None)])
+    return [_check_columns(table, recipe), *values_out_of_type(table), *promise]
 
 
 def _read_any(path: Path, recipe: Recipe) -> pa.Table:
@@ -124,30 +119,6 @@ def _read_any(path: Path, recipe: Recipe) -> pa.Table:
         return read_as_written(path, dialect=layout)
     except TableError:
         return plain
-
-
-def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
-    name = f"k-anonymity (k = {k}) on {names_phrase(attributes)}"
-    absent = absent_from(table, attributes)
-    if absent:
-        return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
-    count = recount(table, attributes, k)
-    detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
-    if not count.holds:
-        detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
-    return Finding(name, count.holds, detail)
-
-
-def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
-    """Of drawn records a file shows nothing but that its columns are there."""
-    name = f"drawn from cells of at least k = {k} records: {names_phrase(attributes)}"
-    absent = absent_from(table, attributes)
-    if absent:
-        return Finding(name, False, f"without {columns_phrase(absent)}")
-    said = "nothing can be counted on the file; only that the columns are there was checked"
-    if smallest is None:
-        return Finding(name, True, said)
-    return Finding(name, smallest >= k, f"{said}. By the manifest the smallest cell has {smallest} records")
 
 
 def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
@@ -181,17 +152,13 @@ def _columns_of_release(release: PublishedFolder) -> list[Finding]:
 
 def _promise_of_release(release: PublishedFolder) -> list[Finding]:
     """What is promised, as far as it can be seen on the table."""
-    table, recipe = release.table, release.recipe
-    if release.is_private:
-        return check_private_table(table, recipe)
-    if release.is_sampled:
-        return [_check_drawn(table, block["attributes"], recipe.k, block["smallest_cell"]) for block in release.blocks]
-    return [_check_k(table, block["attributes"], recipe.k) for block in release.blocks]
+    cells = [(block["attributes"], block["smallest_cell"]) for block in release.blocks]
+    return release.strategy.find_promise(release.table, cells)
 
 
 def _exposure_of_release(release: PublishedFolder) -> list[Finding]:
     """What the statement tells of what k does not hide, as far as the table shows it."""
-    if release.is_private or release.is_sampled or not release.blocks:
+    if not (release.strategy.is_counted and release.blocks):
         return []
     statement = release.statement if isinstance(release.statement, dict) else {}
     return [recheck_exposure(release.table, release.recipe, statement)]

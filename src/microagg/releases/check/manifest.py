@@ -12,16 +12,16 @@ import numpy as np
 from microagg._halt import TIME_LIMIT
 from microagg.errors import InputError
 from microagg.evaluation.diversity import STEP, Diversity
-from microagg.methods.catalogue import method_named
-from microagg.methods.output import FACTS
+from microagg.methods.output import CellSizes
 from microagg.methods.searches import ENDS, STARTS
 from microagg.privacy.verify import Finding
 from microagg.private.moments.plan import groups_of
-from microagg.releases.check.published import PublishedFolder, same
+from microagg.releases.check.published import PublishedFolder
+from microagg.releases.folder.json_files import same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 from microagg.statements.manifest import FORMAT, LIBRARIES
-from microagg.statements.promises import aggregated, stages_run
+from microagg.statements.promises import describe_aggregate, describe_schema, describe_space
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
@@ -45,9 +45,8 @@ def check_blocks(release: PublishedFolder) -> list[Finding]:
     """Cells must speak for every quasi-identifier once; several blocks only where the recipe asks for them."""
     if release.is_private:
         return []
-    labels = method_named(release.recipe.method).labels
     blocks = [tuple(block["attributes"]) for block in release.blocks]
-    if labels == "values":
+    if release.recipe.entry.mixes_values:
         return [Finding("cells", not blocks, "none: the method has no cells of records and promises nothing")]
     if not _are_blocks_of_recipe(release, blocks):
         return [Finding("cells", False, "do not speak for every quasi-identifier once, as the recipe has it")]
@@ -64,7 +63,7 @@ def _are_blocks_of_recipe(release: PublishedFolder, blocks: Sequence[tuple[str, 
     names = [name for name in release.table.column_names if name in protected]
     if sorted(name for block in blocks for name in block) != sorted(protected) or len(names) != len(protected):
         return False
-    if method_named(recipe.method).labels == "attributes":
+    if recipe.entry.partitions == "attributes":
         return list(blocks) == list(contiguous_blocks(names, 1))
     form, size = recipe.blocks.form, recipe.blocks.size
     if form in (BlockForm.CORRELATED, BlockForm.SPREAD):  # which go together was read from the records
@@ -128,14 +127,14 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     found = {stage["stage"]: {key: value for key, value in stage.items() if key != "stage"} for stage in stages}
     if len(found) < len(stages):
         return "has a stage twice"
-    if not same(found.pop("schema"), {"roles": {name: str(one.role) for name, one in recipe.attributes.items()}}):
+    if not same({"stage": "schema", **found.pop("schema")}, describe_schema(recipe)):
         return "tells of other roles than its recipe"
     partition = found.pop("partition")
     if not same([partition["method"], partition["k"]], [recipe.method, recipe.k]):
         return "tells of another method or k than its recipe"
     if not release.is_private and set(partition) != {"method", "k", "blocks"}:
         return "tells something of its cells that no release tells"
-    if any(set(block) - set(FACTS) for block in release.blocks):
+    if any(set(block) - set(CellSizes.keys()) for block in release.blocks):
         return "tells something of cells that no release tells"
     if release.is_private:
         return _fault_of_private_stages(release, found)
@@ -153,7 +152,7 @@ def _fault_of_search(release: PublishedFolder) -> str:
     recipe = release.recipe
     for block in release.blocks:
         search = block.get("search")
-        if (search is not None) is not method_named(recipe.method).searches_by_chance:
+        if (search is not None) is not recipe.entry.searches_by_chance:
             return "tells of a search for cells, and its method has none, or the other way round"
         if search is None:
             continue
@@ -171,9 +170,8 @@ def _fault_of_search(release: PublishedFolder) -> str:
 
 def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     recipe = release.recipe
-    weights = {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers}
     told = {key: value for key, value in space.items() if key != "guided"}
-    if not same(told, {"standardize": str(recipe.space.standardize), "weights": weights}):
+    if not same(told, describe_space(recipe)):
         return "tells of another space than its recipe"
     guided = space.get("guided", [])
     if ("guided" in space) and not recipe.guides:
@@ -197,7 +195,7 @@ def _fault_of_diversity(told: Mapping[str, Any], block: Mapping[str, Any]) -> st
 
 def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> str:
     told = {key: value for key, value in aggregate.items() if key != "paired"}
-    if not same(told, aggregated(release.recipe)) or (
+    if not same(told, describe_aggregate(release.recipe)) or (
         "paired" in aggregate and not release.recipe.aggregate.paired_with
     ):
         return "tells of other representatives or draws than its recipe"
@@ -213,7 +211,7 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
             return fault
     if any(set(block.get("spiked", ())) - set(block["attributes"]) for block in release.blocks):
         return "tells of shared values of attributes that are not in the block"
-    if not release.is_sampled and any("spiked" in block for block in release.blocks):
+    if release.strategy.is_counted and any("spiked" in block for block in release.blocks):
         return "tells of draws, and its recipe of representatives"
     return ""
 
@@ -221,19 +219,20 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
 def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) -> str:
     """Noise and cells of a private method: what the recipe chooses, and sizes that go together."""
     recipe = release.recipe
-    private = method_named(recipe.method).private
+    private = recipe.entry.private
     if set(found) - {"space", "aggregate", "noise"}:
         return "has other stages than its method"
     blocks = [set(block["attributes"]) for block in release.blocks]
     if blocks and sorted(name for block in blocks for name in block) != sorted(recipe.schema.quasi_identifiers):
         return "has cells that do not speak for every protected attribute once"
-    if getattr(private, "uses_blocks", False) and {*map(frozenset, blocks)} != {*map(frozenset, groups_of(recipe))}:
+    if private.uses_blocks and {*map(frozenset, blocks)} != {*map(frozenset, groups_of(recipe))}:
         return "has other groups of attributes than its recipe"
     faults = [_fault_of_cells(release, block) for block in release.blocks] or [""]
     fault = next(filter(None, faults), "") or _fault_of_statistics(release)
     if fault or not release.same_version:
         return fault
-    due = json.loads(json.dumps(stages_run(recipe, release.made_again.stages)))
+    stages = [describe_schema(recipe), *release.made_again.stages.as_list(recipe.entry, recipe.k)]
+    due = json.loads(json.dumps(stages))
     return "" if same(release.manifest["stages"], due) else "tells of other stages than its recipe makes"
 
 

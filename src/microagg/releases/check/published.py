@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
 from microagg.privacy.verify import Recount, recount
 from microagg.private.base import own_columns_of
-from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
+from microagg.releases.check.follow import follow
 from microagg.releases.folder.json_files import read_json
 from microagg.releases.folder.saved import recipe_of
+from microagg.releases.input import read_own
 from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
+from microagg.releases.strategy import Strategy, strategy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.methods.output import Protected
+    from microagg.methods.output import MethodOutput
 
-__all__ = ["PublishedFolder", "same"]
+__all__ = ["PublishedFolder"]
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,14 @@ class PublishedFolder:
         """Whether the release was made by this version, whose words can be compared."""
         return bool(self.manifest.get("microagg") == __version__)
 
-    @property
-    def is_private(self) -> bool:
-        return method_named(self.recipe.method).is_private
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How releases of this recipe are made, and what they promise."""
+        return strategy_of(self.recipe)
 
     @property
-    def is_sampled(self) -> bool:
-        return self.recipe.aggregate.form is AggregateForm.SAMPLED
+    def is_private(self) -> bool:
+        return self.strategy.is_private
 
     @property
     def rows_are_statistics(self) -> bool:
@@ -122,7 +123,7 @@ class PublishedFolder:
         return _read(self.folder / REPORT_JSON)
 
     @cached_property
-    def made_again(self) -> Protected:
+    def made_again(self) -> MethodOutput:
         """Of a private release: ledger, remarks and stages as its method makes them of public facts.
 
         Raises
@@ -130,28 +131,26 @@ class PublishedFolder:
         KeyError, TypeError, ValueError, AssertionError, InputError
             If manifest and table are not those of a release.
         """
-        from microagg.releases.check.private_statement import made_again
+        return follow(self.recipe, self.table, self.blocks, self._times_of_day())
 
-        return made_again(self)
+    def _times_of_day(self) -> set[str]:
+        """Columns of times, whose noise is counted in microseconds."""
+        import pyarrow as pa
+
+        if self.rows_are_statistics:
+            return set()
+        table = read_own(self.folder / self.table_name, self.recipe)
+        return {field.name for field in table.schema if pa.types.is_time(field.type)}
 
     @cached_property
     def recounts(self) -> tuple[Recount, ...]:
         """The table counted afresh, block by block; none if nothing can be counted or columns lack."""
-        if self.is_private or self.is_sampled:
+        if not self.strategy.is_counted:
             return ()
         attributes = [block["attributes"] for block in self.blocks]
         if not {name for names in attributes for name in names} <= set(self.table.column_names):
             return ()
         return tuple(recount(self.table, names, self.recipe.k) for names in attributes)
-
-
-def same(first: Any, second: Any) -> bool:
-    """Whether two contents of JSON are the same to the letter: 1, 1.0 and true are three."""
-    return _canonical(first) == _canonical(second)
-
-
-def _canonical(content: Any) -> str:
-    return json.dumps(content, sort_keys=True, default=str)
 
 
 def _partition(manifest: Mapping[str, Any]) -> dict[str, Any]:

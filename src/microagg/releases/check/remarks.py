@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from microagg.methods.catalogue import method_named
 from microagg.methods.searches import REMARKS as OF_SEARCHES
 from microagg.recipe.choices import MissingPolicy
 from microagg.recipe.output import Formulas, formula_words
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.guidance import guidance_words, pairing_words
-from microagg.releases.pipeline import INDEX_DROPPED, VALUES_MIXED
+from microagg.releases.pipeline import INDEX_DROPPED
 from microagg.releases.prepare import REMARKS as OF_MISSING
 from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
+from microagg.releases.values import VALUES_MIXED
 from microagg.statements.promises import SEEDED_NOISE
 from microagg.tables.formats.registry import format_of
 from microagg.tables.phrases import columns_phrase
@@ -88,7 +88,7 @@ def _asked_for(release: PublishedFolder) -> Iterator[str]:
     recipe = release.recipe
     if release.is_private:
         return
-    if method_named(recipe.method).labels == "values":
+    if recipe.entry.mixes_values:
         yield VALUES_MIXED
     if recipe.strata.by and release.blocks:
         yield STRATA
@@ -106,7 +106,7 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
     if release.is_private:
         return
     yield from OF_MISSING.get(recipe.missing.policy, ())
-    if method_named(recipe.method).searches_by_chance:
+    if recipe.entry.searches_by_chance:
         yield from OF_SEARCHES
 
 

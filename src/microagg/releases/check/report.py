@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from microagg._version import __version__
 from microagg.errors import InputError
 from microagg.privacy.verify import Finding
-from microagg.releases.check.published import PublishedFolder, same
+from microagg.releases.check.published import PublishedFolder
+from microagg.releases.folder.json_files import same
 from microagg.releases.input import read_own
 from microagg.releases.release import REPORT, REPORT_JSON
 from microagg.tables.frames import Frame

@@ -15,11 +15,12 @@ from microagg.privacy.verify import Finding
 from microagg.private.findings import check_private_statement
 from microagg.recipe.choices import MissingPolicy
 from microagg.recipe.output import ESCAPED, KEPT, Formulas
-from microagg.releases.check.private_statement import fault_of_expenses
-from microagg.releases.check.published import PublishedFolder, same
+from microagg.releases.check.ledger import fault_of_expenses
+from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.remarks import fault_of_remarks
+from microagg.releases.folder.json_files import same
 from microagg.releases.release import STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.statements.promises import SEEDED_NOISE, guarantees_of
+from microagg.statements.promises import SEEDED_NOISE
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of
 
@@ -51,7 +52,7 @@ def _check_promise(release: PublishedFolder, statement: Statement) -> Finding:
     """The guarantees must be those of the recipe on the blocks of the manifest, to the word."""
     blocks = [(tuple(block["attributes"]), tuple(block.get("spiked", ()))) for block in release.blocks]
     try:
-        expected = guarantees_of(release.recipe, blocks)
+        expected = release.strategy.guarantees(blocks)
     except KeyError:
         return Finding("statement", False, "promises something of attributes that the recipe does not have")
     if release.same_version:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json"]
+__all__ = ["read_json", "same"]
 
 _LARGEST = 1 << 28
 
@@ -37,3 +37,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ValueError(constant)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two contents of JSON are the same to the letter: 1, 1.0 and true are three."""
+    return _canonical(first) == _canonical(second)
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, default=str)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from microagg.errors import TableError
-from microagg.methods.catalogue import method_named
 from microagg.recipe.choices import AggregateForm
 from microagg.report.distributions import (
     categories_before_and_after,
@@ -75,7 +74,7 @@ def _treatment(name: str, material: Material) -> str:
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return "drawn from its cell's statistics"
     chosen = str(recipe.representative_of(name)).replace("taxonomic", "taxonomic centre")
-    return f"replaced by its cell's {chosen}" if method_named(recipe.method).labels != "values" else "replaced"
+    return f"replaced by its cell's {chosen}" if not recipe.entry.mixes_values else "replaced"
 
 
 def _described(name: str, material: Material) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from microagg._version import __version__
-from microagg.methods.catalogue import method_named
 from microagg.report.source import Material
 
 __all__ = ["done"]
@@ -18,7 +17,7 @@ _SHOWN = 12
 def done(material: Material) -> dict[str, Any]:
     """Method, stages, parameters, versions, hashes."""
     recipe, manifest = material.recipe, material.manifest
-    method = method_named(recipe.method)
+    method = recipe.entry
     told = recipe.as_dict()
     if method.is_private:  # most of the other defaults mean nothing to it
         told = recipe.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)

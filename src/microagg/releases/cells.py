@@ -1,0 +1,167 @@
+"""Cells of records, block by block: formed, and answering with a representative or with records drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._labels import cells_in_order
+from microagg._progress import report
+from microagg._random import uniforms_from
+from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg.aggregate.centroid import Cells
+from microagg.errors import GuaranteeError, TableError
+from microagg.methods.output import Block, MethodOutput, Stages
+from microagg.methods.searches import Searches, require_uninterrupted
+from microagg.partition.base import within_cell_sse
+from microagg.recipe.choices import AggregateForm
+from microagg.recipe.recipe import Recipe
+from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
+from microagg.releases.prepare import Prepared, groups_of_block
+from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
+from microagg.space.blocks import choose_blocks, contiguous_blocks
+from microagg.space.mixed import mixed_space
+from microagg.statements.promises import describe_aggregate, describe_space
+from microagg.tables.phrases import columns_phrase
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["form_cells"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOutput:
+    """Cells of records, block by block."""
+    uniforms = uniforms_from(seed)
+    names = tuple(prepared.measured)
+    spaces = _spaces_near_one(prepared, recipe)
+    if recipe.entry.partitions == "attributes":
+        chosen = contiguous_blocks(names, 1)
+    else:
+        chosen = choose_blocks(
+            recipe.blocks.form,
+            names,
+            size=recipe.blocks.size,
+            given=recipe.blocks.attributes,
+            coordinates=list(spaces.values()),
+        )
+    arrays: dict[str, pa.Array] = {}
+    blocks: list[Block] = []
+    remarks: list[str] = []
+    guides, paired = list(prepared.guides.values()), list(prepared.paired.values())
+    paired_by: list[Mapping[str, Any]] = []
+    guided_by: list[Mapping[str, Any]] = []
+    lost = total = 0.0
+    for attributes in chosen:
+        matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
+        groups, of_groups = groups_of_block(prepared, attributes, recipe)
+        guided = shape_space(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
+        labels, certified, searches = _partition(guided.matrix, groups.labels, recipe, seed)
+        measured = [prepared.measured[name] for name in attributes]
+        cells = Cells(labels, prepared.weights)
+        spiked: tuple[str, ...] = ()
+        if recipe.aggregate.form is AggregateForm.SAMPLED:
+            _require_cells(labels, attributes, recipe.k)
+            choice = recipe.aggregate
+            spiked = tuple(spikes_of(measured, recipe.k))
+            arrays |= sampled_columns(
+                measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
+            )
+        else:
+            arrays |= published_columns(measured, cells, matrix, recipe)
+        blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
+        guidance = describe_guidance(guided, matrix, attributes, labels, guides, recipe)
+        pairing = describe_pairing(attributes, labels, paired, recipe)
+        remarks += [*of_groups, *certified, *searches.remarks(attributes), *guidance.remarks, *pairing.remarks]
+        guided_by += [guidance.facts] if guidance.facts else []
+        paired_by += [pairing.facts] if pairing.facts else []
+        lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
+        total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
+    loss = 100.0 * lost / total if total > 0 else 0.0
+    stages = _describe_stages(recipe, blocks, guided_by, paired_by)
+    return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
+
+
+def _spaces_near_one(prepared: Prepared, recipe: Recipe) -> dict[str, FloatArray]:
+    """The coordinates of each quasi-identifier; all times one power of two where squares would overflow or vanish.
+
+    Cells, medoids, associations and shares of the loss are the same on any scale. Distortions are not.
+    """
+    columns = prepared.measured.items()
+    spaces = {name: mixed_space([column], recipe.space.standardize).matrix for name, column in columns}
+    if recipe.entry.partitioner_class.fixed_order:  # which minds the scale without looking at the data
+        return spaces
+    scale = exponent_near_one(spaces.values())
+    guides = [mixed_space(list(prepared.guides.values()), recipe.space.standardize).matrix] if recipe.guides else []
+    if guides and (scale or exponent_near_one(guides)):
+        raise TableError(
+            "quasi-identifiers or the attributes that guide the cells are too large or too small for squared distances "
+            'between them. Bring all to one scale: [space] standardize = "zscore"'
+        )
+    return {name: times_power_of_two(points, scale) for name, points in spaces.items()} if scale else spaces
+
+
+def _partition(
+    matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None
+) -> tuple[IntArray, list[str], Searches]:
+    """Form cells within each group; also what was proved about their loss, and how they were searched for."""
+    method = recipe.entry
+    options = dict(recipe.partition)
+    if method.searches_by_chance and seed is not None:
+        options.setdefault("random_state", int(seed))
+    labels = np.empty(len(matrix), dtype=np.int64)
+    n_cells = 0
+    certified: list[str] = []
+    all_fitted: list[Any] = []
+    order = np.argsort(groups, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+        points = matrix[members]
+        # Coordinates on which all members agree add nothing to any distance; which those are depends on the records.
+        keep_all = method.partitioner_class.fixed_order
+        telling = points if keep_all else points[:, (points != points[0]).any(axis=0)]
+        if not telling.shape[1]:
+            telling = np.zeros((len(members), 1))
+        fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
+        require_uninterrupted(fitted)
+        all_fitted.append(fitted)
+        within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
+        labels[members] = within + n_cells
+        n_cells += int(within.max()) + 1
+        if getattr(fitted, "certificate_", None) is not None:
+            certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
+    report("forming cells", 1.0)
+    return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
+
+
+def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray:
+    """Cells of records that may all share one."""
+    return _partition(matrix, np.zeros(len(matrix), dtype=np.int64), recipe, seed)[0]
+
+
+def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
+    """Sampled records cannot be counted afterwards: the sizes of their cells are checked before anything is drawn."""
+    smallest = int(np.bincount(labels).min())
+    if smallest < k:
+        raise GuaranteeError(
+            f"records cannot be drawn from cells of at least k = {k} records: the smallest cell of "
+            f"{columns_phrase(attributes)} has {smallest}. Nothing was written"
+        )
+
+
+def _describe_stages(
+    recipe: Recipe,
+    blocks: Sequence[Block],
+    guided_by: Sequence[Mapping[str, Any]],
+    paired_by: Sequence[Mapping[str, Any]],
+) -> Stages:
+    return Stages(
+        cells=tuple(block.sizes for block in blocks),
+        space=describe_space(recipe) | ({"guided": list(guided_by)} if guided_by else {}),
+        aggregate=describe_aggregate(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
+    )
