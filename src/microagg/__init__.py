@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         refine,
     )
     from microagg.recipe.recipe import Recipe
+    from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
     from microagg.schema.attribute import Attribute
@@ -67,6 +68,7 @@ __all__ = [
     "compare",
     "datasets",
     "evaluate",
+    "read_table",
     "refine",
     "release",
     "sweep",
@@ -94,6 +96,7 @@ _HOME = {
     "Release": "microagg.releases.release",
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
+    "read_table": "microagg.releases.input",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
     "sweep": "microagg.frontier.sweep",

@@ -16,7 +16,7 @@ from typing import Any
 from campaigns.campaign import Campaign
 from constant_answers import constant_answers, published
 from microagg.errors import MicroaggError
-from microagg.tables.write import WRITABLE
+from microagg.tables.formats.registry import writable_names
 from nasty_tables import DECLARED, FILES, FRAMES, HUGE, NASTIES, Nasty, NoSuchTableError, records_of
 
 INPUTS = (*FILES, *FRAMES)
@@ -31,6 +31,7 @@ def _forms() -> list[tuple[str, str]]:
 
 
 FORMS = _forms()
+WRITABLE = writable_names()
 _ALL = len(FORMS) * len(INPUTS) * len(WRITABLE) * len(NASTIES)
 _STRIDE = next(n for n in range(round(_ALL * 0.618), _ALL) if math.gcd(n, _ALL) == 1)
 

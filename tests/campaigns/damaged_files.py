@@ -10,7 +10,7 @@ from campaigns.campaign import Campaign
 from campaigns.dialects import file_of, records, style_of
 from microagg.errors import MicroaggError
 from microagg.recipe.recipe import Recipe
-from microagg.releases.input import read_input
+from microagg.releases.input import read_table
 from microagg.schema.infer import draft_recipe, guess_schema
 from microagg.schema.input_section import input_lines
 from microagg.schema.look import look_at
@@ -58,13 +58,13 @@ def case(number: int) -> str:
             lines = input_lines(looked.dialect, looked.decisions, looked.notices)
             draft = draft_recipe(guesses, table_name="table", n_records=looked.table.num_rows, input_lines=lines)
             if any(guess.role == "quasi_identifier" for guess in guesses):
-                read_input(path, Recipe.loads(draft))
+                read_table(path, Recipe.loads(draft))
             outcome = "read"
         except MicroaggError as error:
             words.append(str(error))
             outcome = "refused"
         try:
-            read_input(path, OTHER)
+            read_table(path, OTHER)
         except MicroaggError as error:
             words.append(str(error))
     assert not any("canary" in word.lower() for word in words), words

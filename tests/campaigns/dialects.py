@@ -13,7 +13,7 @@ from typing import Any
 from campaigns.campaign import Campaign
 from microagg.errors import TableError
 from microagg.recipe.recipe import Recipe
-from microagg.releases.input import read_input
+from microagg.releases.input import read_table
 from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
 from microagg.schema.input_section import input_lines
 from microagg.schema.look import look_at
@@ -107,12 +107,12 @@ def case(number: int) -> str:
         draft = draft_recipe(guesses, table_name=path.name, n_records=len(table["age"]), input_lines=lines)
         assert f"{decisions_in(draft)} decisions" in draft
         recipe = Recipe.loads(draft)
-        assert read_input(path, recipe).to_pydict() == table, style
+        assert read_table(path, recipe).to_pydict() == table, style
         plainly = Recipe(k=recipe.k, attributes=recipe.attributes)
         if recipe.input == plainly.input:
             return "plain"
         try:  # without what init decided, the file is refused or read the same; never otherwise
-            read = read_input(path, plainly)
+            read = read_table(path, plainly)
         except TableError as error:
             message = str(error)
         else:

@@ -26,7 +26,7 @@ from fuzzed_tables import FuzzedColumn, fuzzed_column
 from microagg.errors import InputError, MicroaggError, RecipeError
 from microagg.methods.catalogue import METHODS
 from microagg.releases.check.check import check_release
-from microagg.releases.input import read_input
+from microagg.releases.input import read_table
 from microagg.tables.write import write_table
 from optional_packages import polars as pl
 
@@ -133,7 +133,7 @@ def _given(folder: Path, table: pa.Table, recipe: Any, written_as: str, rng: Rng
         feather.write_feather(table, path)
     else:
         write_table(table, path)
-    return read_input(path, recipe, as_text=written_as in ("csv", "csv.gz", "tsv")), path
+    return read_table(path, recipe, as_text=written_as in ("csv", "csv.gz", "tsv")), path
 
 
 def _undone(column: pa.ChunkedArray) -> pa.ChunkedArray:

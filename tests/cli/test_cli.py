@@ -82,7 +82,7 @@ def test_an_overwrite_does_not_remove_the_input(folder):
 def test_labels_that_a_csv_cannot_hold_are_noted(folder):
     import pyarrow as pa
 
-    from microagg.tables.formats.labels import Labels, with_labels
+    from microagg.tables.labels import Labels, with_labels
     from microagg.tables.write import write_table
 
     field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", ((1, "female"), (2, "male"))))

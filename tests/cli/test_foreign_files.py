@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from microagg.cli.app import app
 from microagg.recipe.recipe import Recipe
-from microagg.releases.input import read_input, read_released
+from microagg.releases.input import read_released, read_table
 
 ATTRIBUTES = """
 [attributes]
@@ -44,7 +44,7 @@ def test_an_identical_copy_is_read_as_the_input(tmp_path: Path, pays: str, role:
     copy = tmp_path / "copy.csv"
     copy.write_bytes(data.read_bytes())
     chosen = Recipe.load(recipe)
-    assert read_released(copy, chosen).equals(read_input(data, chosen))
+    assert read_released(copy, chosen).equals(read_table(data, chosen))
     command = ["evaluate", str(data), str(copy), "-r", str(recipe), "--aligned", "--json", "--measures", "SSE,SSE_SST"]
     run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output

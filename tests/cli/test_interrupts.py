@@ -86,7 +86,7 @@ def pressed_after(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> 
 
 
 MOMENTS = {
-    "reading": ("microagg.releases.input", "read_input"),
+    "reading": ("microagg.releases.input", "read_table"),
     "making": ("microagg.releases.strategy", "prepare"),
     "aggregating": ("microagg.releases.cells", "published_columns"),
     "writing": ("microagg.releases.release", "write_table"),

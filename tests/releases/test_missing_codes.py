@@ -10,8 +10,8 @@ import pytest
 
 import microagg
 from microagg.errors import InputError, RecipeError, TableError
-from microagg.releases.input import read_input
-from microagg.tables.missing_codes import codes_made_missing
+from microagg.releases.input import read_table
+from microagg.tables.missing_codes import replace_codes
 from microagg.tables.write import write_table
 from optional_packages import pandas as pd
 
@@ -66,7 +66,7 @@ def test_pandas_numbers_with_codes_stay_numbers(dtype):
 def test_codes_act_in_files_of_every_format(tmp_path, extension):
     path = tmp_path / f"table.{extension}"
     write_table(pa.table({"age": AGES, "work": WORK}), path)
-    read = read_input(path, CODED)
+    read = read_table(path, CODED)
     assert read["age"].null_count == 3
     assert read["work"].null_count == 2
     assert pa.types.is_integer(read["age"].type)
@@ -102,7 +102,7 @@ def read_without_codes(table):
     ],
 )
 def test_codes_are_compared_as_the_column_is(array, codes, left):
-    made = codes_made_missing(array, codes)
+    made = replace_codes(array, codes)
     assert made.type == array.type
     assert made.to_pylist() == left
 

@@ -15,7 +15,7 @@ from microagg import InputError, Recipe
 from microagg.cli.app import app
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.atomic import write_file_whole
-from microagg.releases.input import read_input, read_released
+from microagg.releases.input import read_released, read_table
 from optional_packages import need
 from release_kinds import RECIPES, made, people
 
@@ -221,7 +221,7 @@ def test_an_escaped_release_is_evaluated_as_what_it_says(here):
     recipe.save(here / "escape.toml")
     run("release", "text.csv", "-r", "escape.toml", "-o", "escaped", code=0)
     path = here / "escaped" / "table.csv"
-    written = read_input(path, recipe)
+    written = read_table(path, recipe)
     assert "=a" not in written["note"].to_pylist()
     assert sorted(read_released(path, recipe)["note"].to_pylist()) == sorted(names * 10)
     run("evaluate", "text.csv", "escaped", "-r", "escape.toml", "--measures", "JSD", code=0)

@@ -130,7 +130,7 @@ def test_value_labels_do_not_tell_whether_every_value_is_whole(tmp_path, output,
 def test_labels_that_a_file_declares_travel_in_the_published_type(tmp_path):
     import pyarrow.parquet as pq
 
-    from microagg.tables.formats.labels import labels_of
+    from microagg.tables.labels import labels_of
 
     write = write_sav("F8.0", variable_value_labels={"x": {1: "yes", 2: "no", 9: "?"}}, column_labels={"x": "Agrees"})
     recipe = laplace(x=ordinal(categories=[1, 2, 3]))

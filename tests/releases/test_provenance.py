@@ -25,8 +25,8 @@ from microagg.releases.check.check import check_release
 from microagg.releases.folder.receipt import Receipt, receipt_beside
 from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
 from microagg.statements.statement import Statement
-from microagg.tables.formats.labels import Labels, with_labels
-from microagg.tables.formats.stat_files import _forget_the_clock
+from microagg.tables.formats.registry import format_of
+from microagg.tables.labels import Labels, with_labels
 from optional_packages import need
 from release_kinds import RECIPES, made, people
 
@@ -412,7 +412,7 @@ def labelled(**labels):
         read, write = (getattr(pyreadstat, f"{do}_{path.suffix[1:]}") for do in ("read", "write"))
         table, _ = read(str(path))
         write(table, str(path), **labels)
-        _forget_the_clock(path)
+        format_of(path).forget_the_clock(path)
 
     return forge
 
@@ -597,7 +597,7 @@ def test_a_key_is_for_its_owner_and_never_replaced(tmp_path, keys):
 
 
 def test_only_labels_that_a_published_record_needs_travel(tmp_path):
-    from microagg.tables.formats.labels import Labels, labels_of, with_labels
+    from microagg.tables.labels import Labels, labels_of, with_labels
     from microagg.tables.read import read_table
 
     codes = Labels(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import microagg
 from microagg.cli.app import app
 from microagg.recipe.recipe import Recipe
-from microagg.releases.input import read_input
+from microagg.releases.input import read_table
 
 RECIPE = """
 k = 3
@@ -59,7 +59,7 @@ def test_a_release_made_in_python_of_text_is_measured_as_numbers_too(tmp_path: P
     recipe = Recipe.loads(RECIPE.replace("PRICE", DECLARED))
     pages = []
     for as_text in (True, False):
-        made = microagg.release(read_input(data, recipe, as_text=as_text), recipe, seed=1)
+        made = microagg.release(read_table(data, recipe, as_text=as_text), recipe, seed=1)
         page = made.report(tmp_path / f"{as_text}.html")
         content = json.loads(page.with_suffix(".json").read_text())
         pages.append({one["name"]: one["value"] for one in content["measures"]["utility"]})
@@ -83,8 +83,8 @@ def test_text_that_plainly_says_something_else_is_published_plainly(
         f'k = 3\n[input]\n{said}\n[attributes]\nage = {{ role = "quasi_identifier", kind = "numeric" }}\n'
         'v = "confidential"\n'
     )
-    table = read_input(data, recipe, as_text=True)
-    assert table["v"].equals(read_input(data, recipe)["v"])
+    table = read_table(data, recipe, as_text=True)
+    assert table["v"].equals(read_table(data, recipe)["v"])
     assert published is None or table["v"].to_pylist() == published
 
 
@@ -95,4 +95,4 @@ def test_what_says_the_same_plainly_stays_as_it_is_written(tmp_path: Path, value
     recipe = Recipe.loads(
         'k = 3\n[attributes]\nage = { role = "quasi_identifier", kind = "numeric" }\nv = "confidential"\n'
     )
-    assert read_input(data, recipe, as_text=True)["v"].to_pylist() == values
+    assert read_table(data, recipe, as_text=True)["v"].to_pylist() == values

@@ -10,9 +10,9 @@ import pytest
 
 from microagg.errors import RecipeError, TableError
 from microagg.recipe.recipe import Recipe
+from microagg.tables.formats.registry import format_of
 from microagg.tables.read import read_table
 from microagg.tables.text.dialect import STANDARD, Dialect, check_date_format
-from microagg.tables.text.sniff import sniffed_dialect
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_rows_are_counted_below_those_skipped(tmp_path):
 def test_layouts_are_found(tmp_path, text, separator, skip_rows):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    found, _ = sniffed_dialect(path, STANDARD, ())
+    found, _ = format_of(path).sniff(path, STANDARD, ())
     assert (found.separator, found.skip_rows) == (separator, skip_rows)
 
 
@@ -158,7 +158,7 @@ def test_a_header_that_lacks_a_name_is_not_taken_for_a_title(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("name,town\nr1,canary,Rome\nr2,other,Bern\n")
     with pytest.raises(TableError, match="--skip-rows 1") as caught:
-        sniffed_dialect(path, STANDARD, ())
+        format_of(path).sniff(path, STANDARD, ())
     assert "canary" not in str(caught.value)
 
 
@@ -193,9 +193,9 @@ def test_a_format_of_dates_counts_where_plain_ones_would_fit_too(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["%d/%m/%Y%d", "%Y-%m-%d %Y", "%d/%m/%Y%", "%d/%m/%Y %Q"])
 def test_a_format_that_no_date_can_be_read_by_is_an_ordinary_refusal(pattern):
-    with pytest.raises(ValueError, match="is no format of dates"):
+    with pytest.raises(ValueError, match="is not a format of dates"):
         check_date_format(pattern)
     attributes = {"x": {"role": "quasi_identifier", "kind": "numeric"}}
     for said in (pattern, {"x": pattern}):
-        with pytest.raises(RecipeError, match="is no format of dates"):
+        with pytest.raises(RecipeError, match="is not a format of dates"):
             Recipe(k=3, attributes=attributes, input={"date_format": said})

@@ -10,8 +10,9 @@ import pyreadstat
 import pytest
 
 from microagg.errors import TableError
-from microagg.tables.read import EXTENSIONS, read_table
-from microagg.tables.write import WRITABLE, write_table
+from microagg.tables.formats.registry import all_formats, writable_names
+from microagg.tables.read import read_table
+from microagg.tables.write import write_table
 from optional_packages import need
 
 CANARY = "canary-77231"
@@ -124,7 +125,7 @@ def test_a_zip_that_is_no_workbook_is_refused(tmp_path):
     refusal(tmp_path, "xlsx", (tmp_path / "any.zip").read_bytes())
 
 
-@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("extension", [extension for one in all_formats() for extension in one.extensions])
 def test_missing_files_and_directories_are_named(tmp_path, extension):
     with pytest.raises(TableError, match=f"^t{extension}: no such file") as caught:
         read_table(tmp_path / f"t{extension}")
@@ -145,7 +146,7 @@ def refused(table, path):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("extension", WRITABLE)
+@pytest.mark.parametrize("extension", writable_names())
 def test_tables_that_no_file_holds_are_refused(tmp_path, extension):
     path = tmp_path / f"t.{extension}"
     assert "no columns" in refused(pa.table({}), path)

@@ -7,7 +7,8 @@ import pyreadstat
 import pytest
 
 from microagg.errors import TableError
-from microagg.tables.formats.labels import Labels, labels_of, meaning_of_format, with_labels
+from microagg.tables.formats.display_formats import meaning_of_format
+from microagg.tables.labels import Labels, labels_of, with_labels
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
 from optional_packages import need

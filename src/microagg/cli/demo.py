@@ -151,14 +151,14 @@ def demo(
 def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
     """Make, write and check the four releases."""
     from microagg.releases.check.check import check_release
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
 
     made = {name: (recipe.changed(changes), why) for name, (changes, why) in VARIANTS.items()}
     made["private"] = (private, "individual ranking: 1.0-differentially private of the original records")
     say("\nFour releases of it, each checked on its written files:")
     for name, (chosen, why) in made.items():
-        table = read_input(folder / "survey.csv", chosen)
+        table = read_table(folder / "survey.csv", chosen)
         done = release(table, chosen, source=folder / "survey.csv")
         done.save(folder / name, report=True)
         findings = check_release(folder / name)
@@ -171,12 +171,12 @@ def _judge(folder: Path, recipe: Recipe) -> None:
     """Utility and risk of the two k-anonymous releases, side by side."""
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
 
     shown = ("JSD", "correlation_difference", "pMSE", "count_query_error", "k", "k_prime", "distance_to_closest")
-    original = read_input(folder / "survey.csv", recipe)
+    original = read_table(folder / "survey.csv", recipe)
     found = {
-        name: evaluate(original, read_input(folder / name / "table.csv", recipe), recipe, measures=list(shown))
+        name: evaluate(original, read_table(folder / name / "table.csv", recipe), recipe, measures=list(shown))
         for name in ("mdav", "near_optimal")
     }
     say("\nJudged against the original (* is better):")
@@ -189,10 +189,10 @@ def _sweep(folder: Path, recipe: Recipe) -> None:
     """A small frontier."""
     from microagg.frontier.sweep import sweep
     from microagg.frontier.text import frontier_text
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
 
     chosen = recipe.changed(SWEEP)
-    table = read_input(folder / "survey.csv", chosen)
+    table = read_table(folder / "survey.csv", chosen)
     frontier = sweep(table, chosen, folder=folder / "frontier", source=folder / "survey.csv")
     say("\nRisk against utility of nine recipes:")
     for line in frontier_text(frontier).splitlines():

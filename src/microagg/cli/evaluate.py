@@ -60,7 +60,7 @@ def evaluate(
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
     from microagg.recipe.recipe import Recipe
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
 
     if receipt is not None and (aligned is not None or key is not None or len(released) > 1):
         raise InputError(
@@ -75,14 +75,14 @@ def evaluate(
         raise InputError("--test and --splits are for --target: say which attribute to predict")
     if splits is not None and (test is not None or len(released) > 1):
         raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
-    before = read_input(original, chosen)
+    before = read_table(original, chosen)
     options: dict[str, Any] = {"model": model, "lambda_": chosen.space.weight_of_d_y}
     if measures is not None:
         options["measures"] = [word.strip() for word in measures.split(",")]
     if holdout is not None:
-        options["holdout"] = read_input(holdout, chosen)
+        options["holdout"] = read_table(holdout, chosen)
     if target is not None and splits is None:
-        options |= {"target": target, "test": None if test is None else read_input(test, chosen)}
+        options |= {"target": target, "test": None if test is None else read_table(test, chosen)}
     with shows_progress():
         found = {}
         for name, path in tables.items():

@@ -9,6 +9,7 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import explains_errors, print_json, say
+from microagg.tables.formats.registry import all_formats
 
 __all__ = ["init"]
 
@@ -16,7 +17,7 @@ __all__ = ["init"]
 @explains_errors
 @takes_input_flags
 def init(
-    data: Annotated[Path, typer.Argument(help="The table: csv, txt, parquet, feather, sav, dta, sas7bdat or xlsx.")],
+    data: Annotated[Path, typer.Argument(help=f"The table: {', '.join(one.name for one in all_formats())}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recipe goes.")] = Path("recipe.toml"),
     k: Annotated[int, typer.Option(help="Records that must share each published combination.")] = 5,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing recipe.")] = False,
@@ -33,9 +34,9 @@ def init(
     from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
     from microagg.schema.input_section import input_lines
     from microagg.schema.look import look_at
-    from microagg.tables.codes import columns_with_leading_zeros
     from microagg.tables.formats.declared_missing import declared_missing_phrase
     from microagg.tables.frames import Frame
+    from microagg.tables.leading_zeros import columns_with_leading_zeros
     from microagg.tables.phrases import columns_phrase
 
     refuse_existing(output, overwrite)

@@ -17,6 +17,7 @@ from microagg.cli.terminal import (
     say,
     shows_progress,
 )
+from microagg.tables.formats.registry import writable_names
 
 __all__ = ["release"]
 
@@ -40,7 +41,7 @@ def release(
     order: Annotated[str | None, typer.Option(help="Overrides output.order: shuffled or kept.")] = None,
     file_format: Annotated[
         str | None,
-        typer.Option("--format", help="csv, csv.gz, tsv, parquet, feather, sav or dta; default: the input's."),
+        typer.Option("--format", help=f"{', '.join(writable_names())}; default: the input's."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
     report: Annotated[
@@ -62,16 +63,15 @@ def release(
     from microagg.releases.folder.atomic import refuse_existing
     from microagg.releases.folder.json_files import read_json
     from microagg.releases.folder.signing import require_key
-    from microagg.releases.input import TEXT_FORMATS, read_input
+    from microagg.releases.input import read_table
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.release import FILES, STATEMENT
     from microagg.statements.exposure_text import TITLE, told
     from microagg.statements.statement import printable
     from microagg.tables.formats.declared_missing import declared_missing_phrase
-    from microagg.tables.formats.labels import has_labels
+    from microagg.tables.formats.registry import format_of, writable_format
+    from microagg.tables.labels import has_labels
     from microagg.tables.phrases import columns_phrase, names_phrase
-    from microagg.tables.read import format_of
-    from microagg.tables.write import WRITABLE
 
     refuse_existing(output, overwrite, FILES)
     if sign is not None:
@@ -88,14 +88,14 @@ def release(
     chosen = flags.applied(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
-    source_format = format_of(data)
-    target_format = file_format or (source_format if source_format in WRITABLE else "csv")
+    source_name = format_of(data).name
+    target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     with shows_progress():
-        table = read_input(data, chosen, as_text=target_format in TEXT_FORMATS)
+        table = read_table(data, chosen, as_text=target.is_text)
         made = make_release(table, chosen, seed=seed, source=data)
         if_interrupted(lambda: _told_of_interrupt(output, before))
         with hears_report_warnings() as unreported:
-            folder = made.save(output, format=target_format, report=report, overwrite=overwrite, sign=sign)
+            folder = made.save(output, format=target.name, report=report, overwrite=overwrite, sign=sign)
     statement, written = made.statement, read_json(folder / STATEMENT)
     if as_json:
         print_json(
@@ -111,8 +111,9 @@ def release(
     declared_missing = declared_missing_phrase(data)
     if declared_missing:
         say(f"Note: {declared_missing}")
-    if target_format in TEXT_FORMATS and has_labels(table):
-        say(f"Note: {target_format} cannot hold the labels of the input; --format parquet, sav or dta keeps them")
+    if not target.keeps_labels and has_labels(table):
+        keeping = " or ".join(writable_names(keeping_labels=True))
+        say(f"Note: {target.name} cannot hold the labels of the input; --format {keeping} keeps them")
     if chosen.entry.is_private:
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:

@@ -50,7 +50,7 @@ def report(
     from microagg.releases.folder.places import refuse_place
     from microagg.releases.folder.report import report_on_tables
     from microagg.releases.folder.saved import SavedRelease
-    from microagg.releases.input import read_input, read_released
+    from microagg.releases.input import read_released, read_table
 
     if output is not None and str(output) == "-":
         refuse_place(output, what="report")
@@ -66,7 +66,7 @@ def report(
     chosen = flags.applied(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
     with shows_progress():
         report_on_tables(
-            read_input(original, chosen),
+            read_table(original, chosen),
             released,
             chosen,
             output,

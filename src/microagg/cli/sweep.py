@@ -43,7 +43,7 @@ def sweep(
     from microagg.frontier.sweep import sweep as run
     from microagg.frontier.text import frontier_text
     from microagg.recipe.recipe import Recipe
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
 
     folder = SweepFolder(output)
     overrides: dict[str, Any] = {
@@ -58,7 +58,7 @@ def sweep(
     chosen = flags.applied(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
-    table = read_input(data, chosen)
+    table = read_table(data, chosen)
     if_interrupted(lambda: "interrupted; finished releases are kept, and the same command goes on from them")
     with shows_progress():
         frontier = run(

@@ -39,7 +39,7 @@ def tradeoff(
     from microagg.frontier.tradeoff_plot import can_plot, plot_tradeoff
     from microagg.recipe.recipe import Recipe
     from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
-    from microagg.releases.input import read_input
+    from microagg.releases.input import read_table
 
     if output is not None:
         refuse_existing(output, overwrite, FILES)
@@ -48,7 +48,7 @@ def tradeoff(
     parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
     chosen = flags.applied(Recipe.load(recipe))
     with shows_progress():
-        found = vary(read_input(data, chosen), chosen, parameter, values)
+        found = vary(read_table(data, chosen), chosen, parameter, values)
     if as_json:
         print_json(json.loads(found.as_json()))
     else:

@@ -19,8 +19,8 @@ from microagg.recipe.output import RowOrder
 from microagg.recipe.privacy import BoundsSource
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
-from microagg.tables.formats.labels import labels_of
 from microagg.tables.frames import Frame
+from microagg.tables.labels import labels_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from microagg.private.public_values import holds_durations, holds_times
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
-from microagg.tables.formats.labels import Labels, labels_of, with_labels
 from microagg.tables.frames import Column, Frame
+from microagg.tables.labels import Labels, labels_of, with_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa

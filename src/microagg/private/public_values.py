@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg.errors import TableError
-from microagg.tables.formats.labels import meaning_of_format, microseconds_from_numbers
+from microagg.tables.formats.display_formats import meaning_of_format, microseconds_from_numbers
 from microagg.tables.frames import Column
 
 if TYPE_CHECKING:

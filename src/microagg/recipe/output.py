@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from microagg.errors import TableError
 from microagg.tables.frames import columns_phrase
-from microagg.tables.read import DELIMITERS
-from microagg.tables.text.formulas import STARTS, escaped, formula_cells
+from microagg.tables.text.formulas import STARTS, escape_formulas, formula_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from microagg.tables.formats.base import FileFormat
 
 __all__ = ["Formulas", "OutputChoice", "RowOrder", "ask_about_formulas", "follow_formula_policy", "formula_words"]
 
@@ -72,7 +73,9 @@ def _one_line(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def follow_formula_policy(table: pa.Table, policy: Formulas, file_format: str) -> tuple[pa.Table, tuple[str, ...]]:
+def follow_formula_policy(
+    table: pa.Table, policy: Formulas, file_format: FileFormat
+) -> tuple[pa.Table, tuple[str, ...]]:
     """The table as it is written, and what the statement says of it.
 
     Raises
@@ -80,10 +83,10 @@ def follow_formula_policy(table: pa.Table, policy: Formulas, file_format: str) -
     TableError
         If the policy is to refuse such text and there is some.
     """
-    found = formula_cells(table) if file_format in DELIMITERS else {}
+    found = formula_cells(table) if file_format.is_text else {}
     if not found:
         # Text with quotes before such a beginning is escaped, too, or reading could not tell.
-        return (escaped(table) if policy is Formulas.ESCAPE and file_format in DELIMITERS else table), ()
+        return (escape_formulas(table) if policy is Formulas.ESCAPE and file_format.is_text else table), ()
     where = columns_phrase(list(found))
     if policy is Formulas.REFUSE:
         raise TableError(
@@ -91,7 +94,7 @@ def follow_formula_policy(table: pa.Table, policy: Formulas, file_format: str) -
             'spreadsheet takes for a formula, and the recipe refuses them ([output] formulas = "refuse"). Choose '
             '"escape" or "keep", or a format other than CSV. Nothing was written'
         )
-    return escaped(table) if policy is Formulas.ESCAPE else table, (formula_words(policy, where),)
+    return escape_formulas(table) if policy is Formulas.ESCAPE else table, (formula_words(policy, where),)
 
 
 def formula_words(policy: Formulas, where: str) -> str:

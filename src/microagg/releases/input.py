@@ -3,48 +3,84 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from microagg.errors import TableError
+from microagg.errors import ParameterError, TableError
 from microagg.private.base import own_columns_of
 from microagg.private.public_values import holds_times, values_as_numbers
 from microagg.recipe.output import Formulas
+from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.places import MANIFEST
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
-from microagg.tables.columns import with_columns
+from microagg.tables.columns import is_text, with_columns
+from microagg.tables.formats.registry import format_of
 from microagg.tables.frames import Frame
 from microagg.tables.phrases import columns_phrase
 from microagg.tables.plain import as_plain
-from microagg.tables.read import DELIMITERS, format_of, read_table
+from microagg.tables.read import read_table as read_file
 from microagg.tables.text.dialect import Dialect
-from microagg.tables.text.formulas import unescaped
+from microagg.tables.text.formulas import unescape_formulas
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.recipe.recipe import Recipe
+__all__ = ["numbers_of_text", "read_own", "read_released", "read_table"]
 
-__all__ = ["TEXT_FORMATS", "numbers_of_text", "read_input", "read_own", "read_released"]
-
-TEXT_FORMATS = ("csv", "csv.gz", "tsv", "txt")
 _FORMS = ("decimal", "thousands", "negatives", "units", "date_format", "date_formats")
 
 
-def read_input(path: Path, recipe: Recipe, *, as_text: bool = False) -> pa.Table:
-    """Read a file as its recipe needs it.
+def read_table(path: str | os.PathLike[str], recipe: Recipe, *, as_text: bool = False) -> pa.Table:
+    """Read a file as its recipe needs it: the recipe decides the types of columns, not the values found.
 
-    The recipe's ``[input]`` says how the file writes its table. Codes and names stay text, so that leading zeros
-    survive; numbers of a declared numeric column that the file writes as text are read, and refused with the line to
-    add if they cannot be. With `as_text` (the output is a text file too) columns that are published as they are stay
-    text wherever a typed value would be written differently: 0.50, TRUE, 08001. Numbers and dates that are not written
-    plainly are published plainly. What types the reader guessed does not matter to a differentially private method: it
-    publishes others.
+    ``microagg release`` reads its input so. A file that another library reads may have other types: a code ``08001``
+    becomes a number, ``-999`` stays a value.
+
+    Parameters
+    ----------
+    path : str or path
+        Its extension tells the format: ``.csv``, ``.parquet``, ``.sav``, ``.xlsx`` and more.
+    recipe : Recipe
+        Its ``[input]`` says how the file writes its table. Codes and names stay text, so that leading zeros survive;
+        a declared numeric column that the file writes as text is read as numbers.
+    as_text : bool, default False
+        For a release that is saved as a text file, too. Columns that are published as they are stay text wherever a
+        typed value would be written differently: 0.50, TRUE, 08001. Numbers and dates that are not written plainly
+        are published plainly.
+
+    Returns
+    -------
+    pyarrow.Table
+        For `microagg.release`, with ``source=path``. A differentially private method publishes types that follow from
+        the recipe alone, whatever types are here.
+
+    Raises
+    ------
+    ParameterError
+        If `recipe` is not a Recipe.
+    TableError
+        If the file cannot be read, or has no column that the recipe declares, or a protected numeric column holds
+        text that cannot be read as numbers; the message has the line to add to the recipe, and no value of a record.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, microagg
+    >>> recipe = microagg.Recipe(k=2, attributes={
+    ...     "postcode": "confidential", "age": {"role": "quasi_identifier", "kind": "numeric"}},
+    ...     input={"separator": ";", "missing": {"age": [-999]}})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "people.csv"
+    ...     _ = path.write_text("postcode;age\\n08001;20\\n08002;-999\\n")
+    ...     microagg.read_table(path, recipe, as_text=True).to_pydict()
+    {'postcode': ['08001', '08002'], 'age': [20, None]}
     """
-    table = _read(path, recipe, recipe.input.dialect, as_text=as_text)
+    if not isinstance(recipe, Recipe):
+        raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
+    table = _read(Path(path), recipe, recipe.input.dialect, as_text=as_text)
     recipe.schema.check_header(table.column_names)
     return table
 
@@ -53,23 +89,23 @@ def read_released(path: Path, recipe: Recipe, tell: Callable[[str], None] | None
     """Read a table that was released from a file that the recipe describes.
 
     Tables in the folder of a release are plain, whatever the input was. Numbers and dates of others are read as
-    the recipe's ``[input]`` says; plainly only if the recipe's columns fit better so. `tell` hears of a file that fits
-    in both ways with other values.
+    the recipe's ``[input]`` says; plainly only if the recipe's columns fit better so. `tell` is called with a sentence
+    about a file that fits in both ways with other values.
     """
     if (path.parent / MANIFEST).is_file() and path.name.startswith("table."):
         table = read_own(path, recipe)
     else:
-        table = _unescaped(_read_foreign(path, recipe, tell), path, recipe)
+        table = _undo_escape(_read_foreign(path, recipe, tell), path, recipe)
     if own_columns_of(recipe) is None:
         recipe.schema.check_header(table.column_names)
     return table
 
 
 def _read_foreign(path: Path, recipe: Recipe, tell: Callable[[str], None] | None) -> pa.Table:
-    """A table of another tool, in the way that the recipe's columns fit best.
+    """Read a table of another tool in the way that the recipe's columns fit best.
 
-    Of ways that fit alike, fields are where a plain file has them (what is valid as UTF-8 is UTF-8, a header is one),
-    and their numbers and dates are as ``[input]`` says.
+    If several ways fit alike, fields are where a plain file has them (what is valid as UTF-8 is UTF-8, a header is
+    one), and their numbers and dates are as ``[input]`` says.
     """
     read: list[pa.Table] = []
     refused: list[TableError] = []
@@ -95,7 +131,7 @@ def _read_foreign(path: Path, recipe: Recipe, tell: Callable[[str], None] | None
 def _ways_to_read(path: Path, recipe: Recipe) -> list[Dialect]:
     """The dialects that a file may be in: its layout plain or as ``[input]`` says, and so its numbers and dates."""
     own, plain = recipe.input.dialect, Dialect()
-    if own.separator == DELIMITERS.get(format_of(path)):
+    if own.separator == format_of(path).separator:
         own = replace(own, separator=None)
     names = [field.name for field in fields(Dialect)]
     ways: list[Dialect] = []
@@ -113,10 +149,10 @@ def read_own(path: Path, recipe: Recipe) -> pa.Table:
 
     The escape of formulas is undone. Reports describe a release as it is read here, by whoever reads it.
     """
-    standard = Dialect(separator=DELIMITERS.get(format_of(path)))
-    missing = ("",) if len(read_table(path, dialect=standard).column_names) > 1 else ("NA",)
+    standard = Dialect(separator=format_of(path).separator)
+    missing = ("",) if len(read_file(path, dialect=standard).column_names) > 1 else ("NA",)
     table = _read(path, recipe, replace(standard, missing_values=missing), may_stay_text=True)
-    return _with_times(_unescaped(table, path, recipe), recipe)
+    return _with_times(_undo_escape(table, path, recipe), recipe)
 
 
 def numbers_of_text(table: pa.Table, recipe: Recipe) -> pa.Table:
@@ -126,16 +162,16 @@ def numbers_of_text(table: pa.Table, recipe: Recipe) -> pa.Table:
     found = {}
     for place, field in enumerate(table.schema):
         attribute = recipe.attributes.get(field.name)
-        if attribute is not None and _is_numeric(attribute) and _is_text(field.type):
+        if attribute is not None and _is_numeric(attribute) and is_text(field.type):
             numbers = as_plain(table.column(place), pa.float64())
             if numbers is not None:
                 found[place] = numbers
     return with_columns(table, found)
 
 
-def _unescaped(table: pa.Table, path: Path, recipe: Recipe) -> pa.Table:
-    is_escaped = recipe.output.formulas is Formulas.ESCAPE and format_of(path) in TEXT_FORMATS
-    return unescaped(table) if is_escaped else table
+def _undo_escape(table: pa.Table, path: Path, recipe: Recipe) -> pa.Table:
+    is_escaped = recipe.output.formulas is Formulas.ESCAPE and format_of(path).is_text
+    return unescape_formulas(table) if is_escaped else table
 
 
 def _with_times(table: pa.Table, recipe: Recipe) -> pa.Table:
@@ -145,7 +181,7 @@ def _with_times(table: pa.Table, recipe: Recipe) -> pa.Table:
     times = {}
     for place, name in enumerate(table.column_names):
         attribute, values = recipe.attributes.get(name), table.column(place)
-        if attribute is None or not (_is_numeric(attribute) and _is_text(values.type)) or values.null_count:
+        if attribute is None or not (_is_numeric(attribute) and is_text(values.type)) or values.null_count:
             continue
         column = Frame.wrap(table.select([name])).column(name)
         if holds_times(column, ""):
@@ -160,7 +196,7 @@ def _with_times(table: pa.Table, recipe: Recipe) -> pa.Table:
 def _fit(table: pa.Table, recipe: Recipe) -> tuple[int, int, int]:
     """How well a table fits: how many quasi-identifiers and declared columns it has, and numeric ones as no text."""
     there = [name for name in table.column_names if name in recipe.attributes]
-    read = [name for name in there if _is_numeric(recipe.attributes[name]) and not _is_text(table[name].type)]
+    read = [name for name in there if _is_numeric(recipe.attributes[name]) and not is_text(table[name].type)]
     return len(set(recipe.schema.quasi_identifiers) & set(there)), len(there), len(read)
 
 
@@ -184,29 +220,23 @@ def _is_numeric(attribute: Attribute) -> bool:
     return attribute.role is not Role.IDENTIFIER and attribute.kind is Kind.NUMERIC
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _read(
     path: Path, recipe: Recipe, dialect: Dialect, *, as_text: bool = False, may_stay_text: bool = False
 ) -> pa.Table:
-    def is_text(attribute: Attribute) -> bool:
+    def is_read_as_text(attribute: Attribute) -> bool:
         named = attribute.role is Role.IDENTIFIER or attribute.kind is Kind.NOMINAL
         return named or any(isinstance(category, str) for category in attribute.categories or ())
 
-    text = [name for name, attribute in recipe.attributes.items() if is_text(attribute)]
+    text = [name for name, attribute in recipe.attributes.items() if is_read_as_text(attribute)]
     numbers = [name for name, attribute in recipe.attributes.items() if _is_numeric(attribute)]
-    table = read_table(path, text_columns=text, number_columns=numbers, dialect=dialect)
+    table = read_file(path, text_columns=text, number_columns=numbers, dialect=dialect)
     if not may_stay_text:
         _refuse_numbers_as_text(table, recipe, dialect)
-    if not as_text or format_of(path) not in TEXT_FORMATS:
+    if not as_text or not format_of(path).is_text:
         return table
     as_they_are = set(recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)) - {recipe.sampling_weight}
     untouched = [name for name in table.column_names if name in as_they_are]
-    verbatim = read_table(path, text_columns=[*text, *untouched], dialect=dialect)
+    verbatim = read_file(path, text_columns=[*text, *untouched], dialect=dialect)
     changed = {name for name in untouched if _reads_otherwise(table[name], verbatim[name])}
     names = table.column_names
     return with_columns(table, {i: verbatim[name] for i, name in enumerate(names) if name in changed})
@@ -218,7 +248,7 @@ def _reads_otherwise(typed: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
 
     if typed.cast(pa.string()).equals(written):
         return False
-    if _is_text(typed.type) or pa.types.is_boolean(typed.type):
+    if is_text(typed.type) or pa.types.is_boolean(typed.type):
         return True
     plain = as_plain(written, typed.type)
     return plain is not None and typed.equals(plain)
@@ -229,7 +259,7 @@ def _refuse_numbers_as_text(table: pa.Table, recipe: Recipe, dialect: Dialect) -
     there, private = set(table.column_names), recipe.entry.is_private
     for name in recipe.schema.quasi_identifiers:
         attribute = recipe.attributes[name]
-        if name not in there or not (_is_numeric(attribute) and _is_text(table[name].type)):
+        if name not in there or not (_is_numeric(attribute) and is_text(table[name].type)):
             continue
         if not (private and _is_of_time(name, table[name], attribute)):
             advice = how_to_read(name, table[name], dialect)

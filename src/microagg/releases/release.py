@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import ParameterError, ReportWarning, TableError, did_you_mean, place_of
+from microagg.errors import ReportWarning, place_of
 from microagg.methods.output import Block
 from microagg.privacy.verify import Recount, recount, require_k, require_public, values_out_of_type
 from microagg.recipe.output import Formulas, follow_formula_policy
@@ -26,13 +25,13 @@ from microagg.releases.strategy import strategy_of
 from microagg.statements.exposure import Exposure
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.statements.statement import Statement
-from microagg.tables.formats.labels import with_needed_labels
+from microagg.tables.formats.registry import format_of, writable_format
 from microagg.tables.frames import Frame
-from microagg.tables.plain import like
-from microagg.tables.read import DELIMITERS, format_of, read_table
-from microagg.tables.text.dialect import STANDARD, Dialect
-from microagg.tables.text.formulas import unescaped
-from microagg.tables.write import WRITABLE, write_table
+from microagg.tables.labels import with_needed_labels
+from microagg.tables.plain import parse_text_like
+from microagg.tables.text.dialect import Dialect
+from microagg.tables.text.formulas import unescape_formulas
+from microagg.tables.write import write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,7 +117,8 @@ class Release:
         ----------
         folder : path
             Must not exist, unless `overwrite`, and then be an earlier release or empty.
-        format : {"csv", "csv.gz", "parquet", "feather", "sav", "dta"}, default "csv"
+        format : {"csv", "csv.gz", "tsv", "parquet", "feather", "sav", "dta"}, default "csv"
+            Or the name of any other registered format that is written (``microagg.tables.formats.registry``).
         report : bool, default False
             Write the public report (``report.html``, ``report.json``), too. Should it fail, the release is written
             without it, and a ReportWarning says so.
@@ -129,14 +129,12 @@ class Release:
         """
         refuse_existing(Path(folder), overwrite, FILES)
         folder = Path(folder).absolute()
-        if format not in WRITABLE:
-            hint = did_you_mean(format, WRITABLE)
-            raise ParameterError(f"format must be one of {', '.join(WRITABLE)}. Got {format!r} instead.{hint}")
+        file_format = writable_format(format)
         name = f"table.{format}"
         beside: dict[str, str] = {}
         with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
             table, remarks = follow_formula_policy(
-                with_needed_labels(self.frame.table), self.recipe.output.formulas, format
+                with_needed_labels(self.frame.table), self.recipe.output.formulas, file_format
             )
             write_table(table, partial / name)
             statement = self._statement_of_written(partial / name, remarks)
@@ -260,7 +258,7 @@ class Release:
             released = _framed(released, numbers_of_text(released.table, self.recipe))
         original = self.original
         if original is not None:
-            original = _framed(original, like(numbers_of_text(original.table, self.recipe), released.table))
+            original = _framed(original, parse_text_like(numbers_of_text(original.table, self.recipe), released.table))
         return released, original
 
     def receipt_path(self, folder: str | Path) -> Path:
@@ -289,31 +287,10 @@ def read_as_written(path: Path, recipe: Recipe | None = None, dialect: Dialect |
     If the recipe of the release has formulas escaped, the escape is undone. Without a dialect the file is plain, as
     microagg writes it.
     """
-    table = _read_as_written(path, dialect)
-    is_escaped = recipe is not None and recipe.output.formulas is Formulas.ESCAPE and format_of(path) in DELIMITERS
-    return unescaped(table) if is_escaped else table
-
-
-def _read_as_written(path: Path, dialect: Dialect | None) -> pa.Table:
-    if format_of(path) not in DELIMITERS:
-        return read_table(path, dialect=dialect or STANDARD)
-    dialect = dialect or Dialect(separator=DELIMITERS[format_of(path)])
-    names = read_table(path, dialect=dialect).column_names
-    if len(names) > 1:
-        return read_table(path, text_columns=names, missing=("",), dialect=dialect)
-    # In a table of one column a missing value is NA: readers differ on whether an empty line is a record.
-    blank = _count_blank_lines(path)
-    if blank:
-        raise TableError(
-            f"{path.name} has one column and {blank} blank lines, which may be records with a missing value or "
-            "nothing: write NA for missing"
-        )
-    return read_table(path, text_columns=names, missing=("NA",), dialect=dialect)
-
-
-def _count_blank_lines(path: Path) -> int:
-    with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
-        return sum(not line.strip(b"\r\n") for line in file)
+    file_format = format_of(path)
+    table = file_format.read_as_written(path, dialect)
+    is_escaped = recipe is not None and recipe.output.formulas is Formulas.ESCAPE and file_format.is_text
+    return unescape_formulas(table) if is_escaped else table
 
 
 def _framed(frame: Frame, table: pa.Table) -> Frame:

@@ -13,8 +13,8 @@ from microagg.errors import TableError
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.notices import Notice
 from microagg.schema.schema import toml_key
-from microagg.tables.formats.labels import Labels, labels_of
 from microagg.tables.frames import Column, Frame
+from microagg.tables.labels import Labels, labels_of
 
 __all__ = ["Guess", "decisions_in", "draft_recipe", "guess_schema"]
 

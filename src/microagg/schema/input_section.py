@@ -7,8 +7,7 @@ from typing import Any
 
 from microagg.schema.notices import Notice, toml_list
 from microagg.schema.schema import toml_key
-from microagg.tables.text.dialect import STANDARD, Dialect
-from microagg.tables.text.sniff import Decision
+from microagg.tables.text.dialect import STANDARD, Decision, Dialect
 
 __all__ = ["input_lines"]
 

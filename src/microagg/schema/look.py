@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
 from microagg.schema.written_forms import Numbers, numbers_in
 from microagg.tables.columns import is_text
+from microagg.tables.formats.registry import format_of
 from microagg.tables.frames import Column, Frame, columns_phrase
-from microagg.tables.read import DELIMITERS, format_of, read_table
-from microagg.tables.text.dialect import Dialect
-from microagg.tables.text.sniff import Decision, sniffed_dialect
+from microagg.tables.read import read_table
+from microagg.tables.text.dialect import Decision, Dialect
 from microagg.tables.text.written import as_numbers
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
     fixed : collection of str
         The keys of `given` that were chosen; they are not doubted.
     """
-    dialect, decisions = sniffed_dialect(path, given, fixed)
-    is_text_file = format_of(path) in DELIMITERS
+    file_format = format_of(path)
+    dialect, decisions = file_format.sniff(path, given, fixed)
     table = read_table(path, dialect=dialect)
     frame = Frame.wrap(table)
     notices = {name: _notice(frame.column(name)) for name in frame.names}
-    if not is_text_file:
-        notices = {name: _of_typed(notice, format_of(path)) for name, notice in notices.items()}
-    doubles = _forms_of_doubles(path, frame, dialect) if is_text_file else {}
+    if not file_format.is_text:
+        notices = {name: _keep_for_typed(notice, file_format.states_types) for name, notice in notices.items()}
+    doubles = _forms_of_doubles(path, frame, dialect) if file_format.is_text else {}
     unasked = [name for name, one in doubles.items() if one.doubtful and not notices[name].question]
     notices = {name: notice for name, notice in notices.items() if notice.question or notice.is_numbers}
     dialect, more = _numbers_and_dates(dialect, fixed, notices, doubles)
@@ -88,9 +88,9 @@ def _empty(field: pa.Field) -> Column:
     return Column(field.name, pa.array([], field.type))
 
 
-def _of_typed(notice: Notice, file_format: str) -> Notice:
-    """In a file that has types, whole numbers are no dates, and text of digits is text by choice."""
-    if file_format != "xlsx" and notice.numbers is not None and notice.numbers.is_plain:
+def _keep_for_typed(notice: Notice, states_types: bool) -> Notice:
+    """In a file whose values have types, whole numbers are not dates; if it states types, digits are text by choice."""
+    if states_types and notice.numbers is not None and notice.numbers.is_plain:
         return replace(notice, is_numbers=False)
     return replace(notice, date_formats=()) if notice.date_formats and not notice.is_numbers else notice
 

@@ -1,4 +1,4 @@
-"""Small things that the writers of all formats share."""
+"""Small operations on Arrow columns that readers, writers and frames share."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ from microagg.tables.phrases import names_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["is_text", "listed", "with_columns", "without_dictionaries"]
+__all__ = ["as_one_array", "is_text", "listed", "with_columns", "without_dictionaries"]
 
 
 def is_text(column_type: pa.DataType) -> bool:
+    """Whether a type is text of the usual kinds; a string view is not."""
     from pyarrow import types
 
     return bool(types.is_string(column_type) or types.is_large_string(column_type))
 
 
+def as_one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return all chunks of a column as one array."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=column.type)
+
+
 def without_dictionaries(table: pa.Table) -> pa.Table:
+    """Return the table with categories as plain values."""
     import pyarrow as pa
 
     coded = {i: field.type.value_type for i, field in enumerate(table.schema) if pa.types.is_dictionary(field.type)}
@@ -38,4 +49,5 @@ def with_columns(table: pa.Table, columns: Mapping[int, Any]) -> pa.Table:
 
 
 def listed(names: Iterable[str]) -> str:
+    """Name columns in a message, each in quotes."""
     return names_phrase([repr(name) for name in names])

@@ -10,16 +10,16 @@ __all__ = ["IndexWithData", "index_with_data"]
 class IndexWithData(NamedTuple):
     """An index that is more than the places of records: its names in words, and its levels.
 
-    It is named if a person gave it a name or several levels; any other is told by its values.
+    It is named if a person gave it a name or several levels; any other is recognised by its values.
     """
 
-    said: str
+    description: str
     n_levels: int
     is_named: bool
 
 
 def index_with_data(native: Any) -> IndexWithData | None:
-    """Tell an index that has a name, several levels or something else than whole numbers; None of any other table."""
+    """Find an index that has a name, several levels or anything but whole numbers; None if there is none."""
     if type(native).__module__.partition(".")[0] != "pandas":
         return None
     index = native.index
@@ -27,5 +27,5 @@ def index_with_data(native: Any) -> IndexWithData | None:
     is_named = index.nlevels > 1 or names != [None]
     if not is_named and index.dtype.kind in "iu":
         return None
-    said = ", ".join("a level without a name" if name is None else repr(name) for name in names)
-    return IndexWithData(said if is_named else "without a name", index.nlevels, is_named)
+    description = ", ".join("a level without a name" if name is None else repr(name) for name in names)
+    return IndexWithData(description if is_named else "without a name", index.nlevels, is_named)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["code_as_text", "codes_made_missing", "frame_without_codes", "table_without_codes"]
+    from microagg.tables.frames import Frame
+
+__all__ = ["code_as_text", "frame_without_codes", "replace_codes", "table_without_codes"]
 
 _BEYOND_FLOATS = 2**1023
 
 
 def table_without_codes(table: pa.Table, codes: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """The table with each column's codes missing; columns that it does not have are passed over.
+    """Return the table with each column's codes missing; columns that it does not have are passed over.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def table_without_codes(table: pa.Table, codes: Mapping[str, Sequence[Any]]) -> 
     if not listed:
         return table
     columns = [
-        pa.chunked_array([codes_made_missing(chunk, listed[name]) for chunk in column.chunks], column.type)
+        pa.chunked_array([replace_codes(chunk, listed[name]) for chunk in column.chunks], column.type)
         if name in listed
         else column
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -40,12 +41,12 @@ def table_without_codes(table: pa.Table, codes: Mapping[str, Sequence[Any]]) -> 
 
 
 def frame_without_codes(frame: Frame, codes: Mapping[str, Sequence[Any]]) -> Frame:
-    """The frame with each column's codes missing."""
-    return Frame(table_without_codes(frame.table, codes), frame.library, frame.dtypes)
+    """Return the frame with each column's codes missing."""
+    return replace(frame, table=table_without_codes(frame.table, codes))
 
 
-def codes_made_missing(array: pa.Array, codes: Sequence[Any]) -> pa.Array:
-    """The array, of the same type, with a null wherever a code stands.
+def replace_codes(array: pa.Array, codes: Sequence[Any]) -> pa.Array:
+    """Return the array, of the same type, with a null wherever a code stands.
 
     Numbers are compared as numbers, so that -999 is also -999.0; in text a code is what is written, blanks around it
     left out.
@@ -54,7 +55,7 @@ def codes_made_missing(array: pa.Array, codes: Sequence[Any]) -> pa.Array:
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
-        categories = codes_made_missing(array.dictionary, codes)
+        categories = replace_codes(array.dictionary, codes)
         gone = pc.and_(pc.is_null(categories), pc.is_valid(array.dictionary))
         mask = pc.fill_null(pc.take(gone, array.indices), False)
         indices = pc.if_else(mask, pa.scalar(None, array.type.index_type), array.indices)
@@ -89,8 +90,8 @@ def _stands_for_missing(array: pa.Array, codes: Sequence[Any]) -> Any:
             values = pa.array([float(number) for number in numbers], pa.float32()).cast(pa.float64())
         return pc.is_in(compared, value_set=values) if numbers else None
     if pa.types.is_boolean(kind):
-        said = [code for code in codes if isinstance(code, bool)]
-        return pc.is_in(array, value_set=pa.array(said, kind)) if said else None
+        truths = [code for code in codes if isinstance(code, bool)]
+        return pc.is_in(array, value_set=pa.array(truths, kind)) if truths else None
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         moments = [moment for code in codes if (moment := _as_moment(code)) is not None]
         if not moments:
@@ -103,7 +104,7 @@ def _stands_for_missing(array: pa.Array, codes: Sequence[Any]) -> Any:
 
 
 def code_as_text(code: Any) -> str:
-    """A code as a text file or a cell writes it."""
+    """Write a code as a text file or a cell does."""
     if isinstance(code, bool):
         return str(code).lower()
     if isinstance(code, float) and code.is_integer():

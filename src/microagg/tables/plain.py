@@ -11,11 +11,11 @@ from microagg.tables.text.written import as_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_plain", "like"]
+__all__ = ["as_plain", "parse_text_like"]
 
 
 def as_plain(text: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    """The values of a type that a column of text plainly writes; None if one of them is none."""
+    """Return the values of a type that a column of text plainly writes; None if some text writes no such value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -31,8 +31,8 @@ def as_plain(text: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None
         return None
 
 
-def like(table: pa.Table, other: pa.Table) -> pa.Table:
-    """The table with text as what it plainly writes, in the columns that are no text in the other table."""
+def parse_text_like(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Return the table with text as what it plainly writes, in columns that the other table does not have as text."""
     kinds = {field.name: field.type for field in other.schema}
     found = {}
     for place, field in enumerate(table.schema):
@@ -45,7 +45,7 @@ def like(table: pa.Table, other: pa.Table) -> pa.Table:
 
 
 def _wide(kind: pa.DataType) -> pa.DataType:
-    """A type that holds numbers which the other table need not have."""
+    """Return a type that also holds numbers which the other table need not have."""
     import pyarrow as pa
 
     return pa.float64() if pa.types.is_integer(kind) or pa.types.is_floating(kind) else kind

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray, IntArray
+from microagg.tables.columns import is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["OUT_OF_RANGE_TEXT", "float_range", "stored_range", "values_out_of_range", "within"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 OUT_OF_RANGE_TEXT = "<value out of range"  # what Arrow writes into text files for a moment that does not exist
 
@@ -26,8 +25,8 @@ def stored_range(kind: pa.DataType) -> tuple[int, int] | None:
     """The range of the whole numbers that stand for values of a type; None for types that are not counted so.
 
     Dates and timestamps are of the years 1 to 9999, which is all that most programs can show; with a time zone one day
-    less at both ends, which is not of these years everywhere. The smallest 64-bit number is no moment: it stands for a
-    missing one.
+    less at both ends, which is not of these years everywhere. The smallest 64-bit number is not a moment: it stands for
+    a missing one.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def values_out_of_range(column: pa.ChunkedArray | pa.Array, *, written: bool = T
     kind = column.type
     if t.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if t.is_string(kind) or t.is_large_string(kind):
+    if is_text(kind):
         if not written:
             return 0
         return int(pc.sum(pc.starts_with(column, OUT_OF_RANGE_TEXT)).as_py() or 0)

@@ -24,7 +24,7 @@ from microagg.schema.attribute import Role
 from microagg.statements.exposure import recheck_exposure
 from microagg.tables.phrases import columns_phrase, names_phrase
 from microagg.tables.text.dialect import Dialect
-from microagg.tables.text.formulas import unescaped
+from microagg.tables.text.formulas import unescape_formulas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     """
     table = _read_any(Path(path), recipe)
     if recipe.output.formulas is Formulas.ESCAPE:  # counted as written, under the names of the recipe
-        table = table.rename_columns(unescaped(table).column_names)
+        table = table.rename_columns(unescape_formulas(table).column_names)
     strategy = strategy_of(recipe)
     if strategy.is_private:
         table = read_as_written(Path(path), recipe)

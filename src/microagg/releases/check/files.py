@@ -10,10 +10,10 @@ from microagg.privacy.verify import Finding
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.receipt import Receipt, receipts_beside
 from microagg.releases.folder.signing import SIGNATURE
-from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT, read_as_written
+from microagg.releases.release import MANIFEST, REPORT, REPORT_JSON, STATEMENT, STATEMENT_TEXT
 from microagg.statements.manifest import sha256_of_file
-from microagg.tables.read import DELIMITERS, format_of
-from microagg.tables.text.rewritten import fault_of_form, fault_of_text
+from microagg.tables.formats.base import WritableFormat
+from microagg.tables.formats.registry import format_of
 
 __all__ = ["check_files", "check_form", "check_receipt"]
 
@@ -52,14 +52,14 @@ def check_form(release: PublishedFolder) -> Finding:
     name = f"form of {release.table_name}"
     if not release.same_version:
         return Finding(name, True, f"not compared: written by microagg {release.manifest.get('microagg')}")
-    if format_of(path) in DELIMITERS:
-        fault = fault_of_text(path, read_as_written(path))
-        return Finding(name, not fault, fault or "it is written as microagg writes, to the byte")
+    file_format = format_of(path)
+    if not isinstance(file_format, WritableFormat):
+        return Finding(name, False, f"microagg does not write {file_format.title}")
     versions = release.manifest.get("versions")
     alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
-    fault, to_the_byte = fault_of_form(path, same_libraries=alike)
-    said = "to the byte" if to_the_byte else "as far as its labels, categories and headers tell"
-    return Finding(name, not fault, fault or f"it is written as microagg writes, {said}")
+    form = file_format.compare_form(path, same_libraries=alike)
+    how_exactly = "to the byte" if form.is_to_the_byte else "as far as its labels, categories and headers show"
+    return Finding(name, not form.fault, form.fault or f"it is written as microagg writes, {how_exactly}")
 
 
 def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:

@@ -20,9 +20,8 @@ from microagg.releases.prepare import REMARKS as OF_MISSING
 from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
 from microagg.releases.values import VALUES_MIXED
 from microagg.statements.promises import SEEDED_NOISE
+from microagg.tables.formats.registry import format_of
 from microagg.tables.phrases import columns_phrase
-from microagg.tables.read import DELIMITERS, format_of
-from microagg.tables.text.formulas import formula_cells_of_file
 
 __all__ = ["fault_of_remarks"]
 
@@ -79,7 +78,7 @@ def _due(release: PublishedFolder) -> Iterator[str]:
             for facts, attributes in zip(stages["aggregate"]["paired"], blocks, strict=True):
                 yield from pairing_words(facts, attributes, recipe)
     path, policy = release.folder / release.table_name, recipe.output.formulas
-    found = formula_cells_of_file(path, release.table) if format_of(path) in DELIMITERS else {}
+    found = format_of(path).count_formula_cells(path, release.table)
     if found and policy is not Formulas.REFUSE:
         yield formula_words(policy, columns_phrase(list(found)))
 
@@ -94,8 +93,7 @@ def _asked_for(release: PublishedFolder) -> Iterator[str]:
     if recipe.strata.by and release.blocks:
         yield STRATA
     protected = [name for name in recipe.schema.quasi_identifiers if name in release.table.column_names]
-    # SPSS and Stata cannot tell an empty text from a missing one.
-    tells_missing = format_of(release.folder / release.table_name) not in ("sav", "dta")
+    tells_missing = format_of(release.folder / release.table_name).tells_missing_from_empty
     missing = tells_missing and any(release.table[name].null_count for name in protected)
     if recipe.missing.policy is MissingPolicy.OWN_CELL and missing and release.blocks:
         yield from OF_MISSING[MissingPolicy.OWN_CELL]

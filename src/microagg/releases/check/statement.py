@@ -22,8 +22,7 @@ from microagg.releases.folder.json_files import same
 from microagg.releases.release import STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.statements.promises import SEEDED_NOISE
 from microagg.statements.statement import Statement
-from microagg.tables.read import DELIMITERS, format_of
-from microagg.tables.text.formulas import formula_cells_of_file
+from microagg.tables.formats.registry import format_of
 
 __all__ = ["check_statement"]
 
@@ -156,12 +155,13 @@ def _fault_of_sizes(release: PublishedFolder, left_out: int) -> str:
 def _fault_of_formulas(release: PublishedFolder, remarks: tuple[str, ...]) -> str:
     """What is said of text that begins like a formula, against what the file has."""
     path, policy = release.folder / release.table_name, release.recipe.output.formulas
-    found = formula_cells_of_file(path, release.table) if format_of(path) in DELIMITERS else {}
+    file_format = format_of(path)
+    found = file_format.count_formula_cells(path, release.table)
     said = {Formulas.KEEP: KEPT, Formulas.ESCAPE: ESCAPED}.get(policy)
     told = [remark for remark in remarks if remark.startswith((KEPT, ESCAPED))]
     if policy is Formulas.REFUSE and found:
         return "the recipe refuses text that begins like a formula, and the table has some"
-    if policy is Formulas.ESCAPE and found and formula_cells_of_file(path, read_as_written(path)):
+    if policy is Formulas.ESCAPE and found and file_format.count_formula_cells(path, read_as_written(path)):
         return "the recipe has text escaped that begins like a formula, and the table has some that is not"
     if bool(found) is not bool(told) or any(said is None or not remark.startswith(said) for remark in told):
         return "what is said of text that begins like a formula is not what the table has"

@@ -1,4 +1,4 @@
-"""Read a sheet of an Excel file."""
+"""Excel: a sheet of a workbook, which is only read."""
 
 from __future__ import annotations
 
@@ -6,52 +6,81 @@ import json
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg.errors import TableError
-from microagg.tables.formats.names import check_names, listed, refusing
+from microagg.tables.formats.base import FileFormat, ReadOptions, Sniffed
 from microagg.tables.missing_codes import code_as_text
-from microagg.tables.text.dialect import Dialect
+from microagg.tables.phrases import names_phrase
+from microagg.tables.refusal import check_names
+from microagg.tables.text.dialect import Decision, Dialect
+from microagg.tables.text.layout import fields_like_values
+from microagg.tables.text.sniff import check_header, name_columns
 from microagg.tables.text.written import as_dates, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_excel", "rows_of_sheet"]
+__all__ = ["Excel"]
+
+_SAVE_AS = "of the spreadsheet formats only .xlsx is read; save the sheet as .xlsx or .csv."
 
 
-def read_excel(
-    path: Path, dialect: Dialect, text_columns: Collection[str], number_columns: Collection[str]
-) -> pa.Table:
-    import pyarrow as pa
+class Excel(FileFormat):
+    """A workbook: its cells have types, but digits that are text may be meant as numbers."""
 
-    with refusing(path, "xlsx"):
-        rows = rows_of_sheet(path, dialect.sheet)[dialect.skip_rows :]
-    names = _names(rows, dialect, path)
-    check_names(names, path)
-    first = dialect.skip_rows + 1
-    if dialect.has_header:
-        rows, first = rows[1:], first + 1
-    too_long = [number for number, row in enumerate(rows, start=first) if len(row) > len(names)]
-    if too_long:
-        raise TableError(
-            f"{path.name}: {len(too_long)} rows have values to the right of the header's {len(names)} "
-            f"columns; the first is row {too_long[0]}. If the header is not in row {first - 1}, add to the recipe:\n"
-            "    [input]\n    skip_rows = ...   # rows above the header"
-        )
-    columns = ([row[position] if position < len(row) else None for row in rows] for position in range(len(names)))
-    with refusing(path, "xlsx"):
+    name = "xlsx"
+    title = "Excel"
+    refused_extensions: ClassVar = {".xls": _SAVE_AS, ".xlsb": _SAVE_AS, ".ods": _SAVE_AS}
+    states_types = False
+
+    def parse(self, path: Path, options: ReadOptions) -> pa.Table:
+        import pyarrow as pa
+
+        dialect = options.dialect
+        rows = _rows_of_sheet(path, dialect.sheet)[dialect.skip_rows :]
+        names = _read_names(rows, dialect, path)
+        check_names(names, path)
+        first = dialect.skip_rows + 1
+        if dialect.has_header:
+            rows, first = rows[1:], first + 1
+        too_long = [number for number, row in enumerate(rows, start=first) if len(row) > len(names)]
+        if too_long:
+            raise TableError(
+                f"{path.name}: {len(too_long)} rows have values to the right of the header's {len(names)} columns; "
+                f"the first is row {too_long[0]}. If the header is not in row {first - 1}, add to the recipe:\n"
+                "    [input]\n    skip_rows = ...   # rows above the header"
+            )
+        columns = ([row[position] if position < len(row) else None for row in rows] for position in range(len(names)))
         arrays = []
         for name, cells in zip(names, columns, strict=True):
-            as_text = name in text_columns
+            as_text = name in options.text_columns
             own = dialect if not as_text else None
-            arrays.append(_typed_cells(cells, as_text, own, name, name in number_columns))
+            arrays.append(_type_cells(cells, as_text, own, name, name in options.number_columns))
         return pa.Table.from_arrays(arrays, names=names)
 
+    def guess_layout(self, path: Path, given: Dialect, fixed: Collection[str]) -> Sniffed:
+        rows = _rows_of_sheet(path, given.sheet)
+        decided = []
+        dialect = given
+        top = dialect.skip_rows
+        if "skip_rows" not in fixed and dialect.has_header:
+            width = max((len(row) for row in rows[:200]), default=0)
+            filled = [sum(cell is not None for cell in row) for row in rows[:200]]
+            top = next((i for i, n in enumerate(filled) if n > 0.6 * width and (n > 1 or width == 1)), 0)
+            if top:
+                decided.append(Decision("skip_rows", top, "rows above the first one with a cell for most columns"))
+                dialect = replace(dialect, skip_rows=top)
+        as_text = [["" if cell is None else str(cell) for cell in row] for row in rows[top : top + 2000]]
+        if as_text:
+            check_header(path, dialect, fixed, fields_like_values(as_text[0], as_text[1:]), len(as_text[0]))
+        return Sniffed(name_columns(dialect, max((len(row) for row in as_text), default=0)), decided)
 
-def _names(rows: list[list[Any]], dialect: Dialect, path: Path) -> list[str]:
+
+def _read_names(rows: list[list[Any]], dialect: Dialect, path: Path) -> list[str]:
     header = rows[0] if rows else []
     if not header:
         where = "the first row" if not dialect.skip_rows else f"row {dialect.skip_rows + 1}"
@@ -75,7 +104,7 @@ def _has_values(sheet: Any) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_book(path: Path) -> Iterator[Any]:
     import openpyxl
 
     with path.open("rb") as stream, warnings.catch_warnings():
@@ -85,32 +114,32 @@ def _opened(path: Path) -> Iterator[Any]:
         book.close()
 
 
-def _chosen(book: Any, sheet: str | int | None, path: Path) -> Any:
+def _choose_sheet(book: Any, sheet: str | int | None, path: Path) -> Any:
     sheets = book.worksheets
     names = [one.title for one in sheets]
     if isinstance(sheet, int):
         if not 1 <= sheet <= len(sheets):
-            raise TableError(f"{path.name} has {len(sheets)} sheets; input.sheet = {sheet} is none of them.")
+            raise TableError(f"{path.name} has {len(sheets)} sheets; there is no sheet number {sheet} (input.sheet).")
         return sheets[sheet - 1]
     if sheet is not None:
         if sheet not in names:
-            raise TableError(f"{path.name} has no sheet {sheet!r}. It has: {listed([repr(name) for name in names])}.")
+            raise TableError(f"{path.name} has no sheet {sheet!r}. It has: {names_phrase([*map(repr, names)])}.")
         return sheets[names.index(sheet)]
     filled = [one for one in sheets if _has_values(one)] if len(sheets) > 1 else sheets
     if len(filled) > 1:
         titles = [one.title for one in filled]
         raise TableError(
-            f"{path.name} has {len(filled)} sheets with values: {listed([repr(title) for title in titles])}. Add "
+            f"{path.name} has {len(filled)} sheets with values: {names_phrase([repr(title) for title in titles])}. Add "
             "the one to read to the recipe (or pass --sheet):\n    [input]\n"
             f"    sheet = {json.dumps(titles[0], ensure_ascii=False)}"
         )
     return (filled or sheets)[0]
 
 
-def rows_of_sheet(path: Path, choice: str | int | None) -> list[list[Any]]:
+def _rows_of_sheet(path: Path, choice: str | int | None) -> list[list[Any]]:
     """Return the values row by row, without empty cells at the end of a row and empty rows at the end."""
-    with _opened(path) as book:
-        sheet = _chosen(book, choice, path)
+    with _open_book(path) as book:
+        sheet = _choose_sheet(book, choice, path)
         sheet.reset_dimensions()
         rows = [[None if cell.data_type == "e" else cell.value for cell in row] for row in sheet.iter_rows()]
     for row in rows:
@@ -124,7 +153,7 @@ def _drop_trailing(items: list[Any], empty: object) -> None:
         items.pop()
 
 
-def _typed_cells(cells: list[Any], as_text: bool, dialect: Dialect | None, name: str, is_number: bool) -> pa.Array:
+def _type_cells(cells: list[Any], as_text: bool, dialect: Dialect | None, name: str, is_number: bool) -> pa.Array:
     """Cells as an array of the one type they have; text is read as the dialect says, if there is one."""
     import pyarrow as pa
 

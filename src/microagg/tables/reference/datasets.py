@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from microagg.errors import ParameterError, did_you_mean
 from microagg.tables.reference.sources import SOURCES, Source, import_optional
-from microagg.tables.reference.store import Where, checked, fetched_into_cache, find
+from microagg.tables.reference.store import Where, check_file, fetch_into_cache, find
 
 __all__ = [
     "Dataset",
@@ -86,8 +86,8 @@ def path_of(name: str) -> Path:
     source = _source(name)
     where, path = find(source)
     if path is None:
-        return fetched_into_cache(source)
-    return checked(path, where, source)
+        return fetch_into_cache(source)
+    return check_file(path, where, source)
 
 
 def fetch(name: str) -> Path:
@@ -112,7 +112,7 @@ def fetch(name: str) -> Path:
     TableError
         If the source cannot be reached or does not give the pinned content; the cache is then as before.
     """
-    return fetched_into_cache(_source(name))
+    return fetch_into_cache(_source(name))
 
 
 def load_census(*, kind: Kind = "pyarrow") -> Any:

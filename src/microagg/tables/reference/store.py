@@ -13,7 +13,7 @@ from typing import Literal
 from microagg.errors import TableError
 from microagg.tables.reference.sources import RawFile, Source, as_csv, import_optional
 
-__all__ = ["Where", "checked", "fetched_into_cache", "find"]
+__all__ = ["Where", "check_file", "fetch_into_cache", "find"]
 
 Where = Literal["folder", "cache", "not here"]
 
@@ -32,7 +32,7 @@ def find(source: Source) -> tuple[Where, Path | None]:
     return "not here", None
 
 
-def checked(path: Path, where: Where, source: Source) -> Path:
+def check_file(path: Path, where: Where, source: Source) -> Path:
     """Return `path` if it has the pinned content.
 
     Raises
@@ -49,7 +49,7 @@ def checked(path: Path, where: Where, source: Source) -> Path:
     return path
 
 
-def fetched_into_cache(source: Source) -> Path:
+def fetch_into_cache(source: Source) -> Path:
     """Return the table's file in the cache, fetched from the public source unless the right one is there.
 
     Raises

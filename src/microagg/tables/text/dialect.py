@@ -14,6 +14,7 @@ __all__ = [
     "NEGATIVES",
     "STANDARD",
     "THOUSANDS",
+    "Decision",
     "Dialect",
     "check_date_format",
     "check_encoding",
@@ -80,7 +81,7 @@ class Dialect:
 
     @property
     def reads_numbers_its_own_way(self) -> bool:
-        """True if text that is no plain number may be one."""
+        """True if text that is not a plain number may stand for one."""
         return self.decimal != "." or self.thousands is not None or bool(self.units) or self.negatives != NEGATIVES[0]
 
     @property
@@ -89,6 +90,26 @@ class Dialect:
 
 
 STANDARD = Dialect()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A key of ``[input]`` that was decided by looking at the file, or asked for.
+
+    Attributes
+    ----------
+    key : str
+    value : object
+    reason : str
+        Why; without values of records.
+    asks : bool
+        True if only a person can tell.
+    """
+
+    key: str
+    value: Any
+    reason: str
+    asks: bool = False
 
 
 def encoding_name(encoding: str | None) -> str:
@@ -104,7 +125,7 @@ def encoding_name(encoding: str | None) -> str:
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse a word that names no codec for text."""
+    """Refuse a word that does not name a codec for text."""
     try:
         info = codecs.lookup(encoding)
         known = getattr(info, "_is_text_encoding", True) and info.incrementaldecoder is not None
@@ -113,21 +134,21 @@ def check_encoding(encoding: str) -> None:
         known = False
     if not known or codecs.lookup(encoding).name in ("undefined", "idna", "punycode", "unicode_escape"):
         raise ValueError(
-            f'{encoding!r} is no encoding of text files. Usual ones are "utf-8", "latin-1", "cp1252" and "utf-16"'
+            f'{encoding!r} is not an encoding of text files. Usual ones are "utf-8", "latin-1", "cp1252" and "utf-16"'
         )
 
 
 def check_date_format(pattern: str) -> None:
-    """Refuse a pattern of which no date can be read."""
+    """Refuse a pattern that gives no whole date."""
     directives = set(re.findall(r"%(.)", pattern.replace("%%", "")))
     whole = directives & {"c", "x"} or (
         directives & set("Yy") and ("j" in directives or ("d" in directives and directives & set("mbB")))
     )
-    what = f'{pattern!r} is no format of dates with day, month and year, like "%d/%m/%Y" or "%Y-%m-%d %H:%M"'
+    what = f'{pattern!r} is not a format of dates with day, month and year, like "%d/%m/%Y" or "%Y-%m-%d %H:%M"'
     if not whole or directives & {"c", "x", "X", "Z"}:
         raise ValueError(what)
     try:
         example = dt.datetime(2001, 12, 28, 13, 14, 15, tzinfo=dt.UTC)
         dt.datetime.strptime(example.strftime(pattern), pattern)
-    except (ValueError, re.error):  # a directive that stands twice is no regular expression
+    except (ValueError, re.error):  # a directive that stands twice makes no regular expression
         raise ValueError(what) from None

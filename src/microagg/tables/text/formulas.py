@@ -10,17 +10,19 @@ References
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.tables.columns import is_text
-from microagg.tables.read import DELIMITERS, format_of
+from microagg.tables.text.compression import open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["STARTS", "escaped", "formula_cells", "formula_cells_of_file", "quoted_columns", "unescaped"]
+__all__ = ["STARTS", "escape_formulas", "formula_cells", "formula_cells_of_file", "quoted_columns", "unescape_formulas"]
 
 STARTS = "= + - @"
 _MARK = "'"
@@ -36,8 +38,8 @@ def formula_cells(table: pa.Table) -> dict[str, int]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> formula_cells(pa.table({"said": ["=1+1", "no", None], "x": [-1, 2, 3]}))
-    {'said': 1}
+    >>> formula_cells(pa.table({"note": ["=1+1", "no", None], "x": [-1, 2, 3]}))
+    {'note': 1}
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -53,32 +55,25 @@ def formula_cells(table: pa.Table) -> dict[str, int]:
     return found
 
 
-def formula_cells_of_file(path: Path, table: pa.Table) -> dict[str, int]:
+def formula_cells_of_file(path: Path, table: pa.Table, separator: str) -> dict[str, int]:
     """As `formula_cells`, of a text file that was written here and read as text throughout.
 
     In it text is in quotes and numbers are not, which tells a text from a negative number.
     """
     found = formula_cells(table)
-    quoted = quoted_columns(path, [table.column_names.index(name) for name in found]) if found else set()
     by_place = {table.column_names.index(name): name for name in found}
+    quoted = quoted_columns(path, list(by_place), separator) if found else set()
     headers = {name for name in found if _begins_like_formula(name)}
     counted = {name: found[name] if place in quoted else 1 for place, name in by_place.items()}
     return {name: counted[name] for place, name in by_place.items() if place in quoted or name in headers}
 
 
-def quoted_columns(path: Path, places: Sequence[int]) -> set[int]:
+def quoted_columns(path: Path, places: Sequence[int], separator: str) -> set[int]:
     """Those of the columns whose first cell with anything in it is in quotes."""
-    import gzip
-    import re
-
     inside = r"(?:[^\"]|\"\")*"
-    cell = re.compile(f'(?P<text>"{inside}")|(?P<bare>[^{DELIMITERS[format_of(path)]}\n]*)')
+    cell = re.compile(f'(?P<text>"{inside}")|(?P<bare>[^{separator}\n]*)')
     undecided, quoted = set(places), set()
-    with (
-        gzip.open(path, "rt", encoding="utf-8", newline="")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8", newline="") as file
-    ):
+    with open_bytes(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="") as file:
         for number, record in enumerate(_records(file)):
             if number == 0:
                 continue  # headers are always in quotes
@@ -106,26 +101,24 @@ def _records(file: Iterable[str]) -> Iterator[str]:
             begun = ""
 
 
-def escaped(table: pa.Table) -> pa.Table:
-    """The table with a ' before every text, of cells and headers, that begins like a formula; see `unescaped`.
+def escape_formulas(table: pa.Table) -> pa.Table:
+    """The table with a ' before every text, of cells and headers, that begins like a formula; see `unescape_formulas`.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> escaped(pa.table({"said": ["=1+1", "'=x", "no"]}))["said"].to_pylist()
+    >>> escape_formulas(pa.table({"note": ["=1+1", "'=x", "no"]}))["note"].to_pylist()
     ["'=1+1", "''=x", 'no']
     """
-    return _replaced(table, _ESCAPABLE, _MARK + r"\1")
+    return _replace_text(table, _ESCAPABLE, _MARK + r"\1")
 
 
-def unescaped(table: pa.Table) -> pa.Table:
-    """The table as it was before `escaped`."""
-    return _replaced(table, _ESCAPED, r"\1")
+def unescape_formulas(table: pa.Table) -> pa.Table:
+    """The table as it was before `escape_formulas`."""
+    return _replace_text(table, _ESCAPED, r"\1")
 
 
 def _begins_like_formula(text: str) -> bool:
-    import re
-
     return re.match(_FORMULA, text) is not None
 
 
@@ -135,9 +128,7 @@ def _holds_text(kind: pa.DataType) -> bool:
     return bool(is_text(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
-def _replaced(table: pa.Table, pattern: str, replacement: str) -> pa.Table:
-    import re
-
+def _replace_text(table: pa.Table, pattern: str, replacement: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 

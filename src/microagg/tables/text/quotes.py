@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["BadQuote", "every_line_is_a_row", "first_bad_quote"]
 
@@ -51,7 +52,7 @@ class BadQuote:
             )
         return (
             f"has a quote inside a field without quotes in line {line}, and quotes that do not enclose a field of one "
-            "line elsewhere: which of them enclose fields cannot be told. Remove those that stand there by mistake; if "
+            "line elsewhere: nothing shows which of them enclose fields. Remove those that stand there by mistake; if "
             'one belongs to a value, put the field in quotes and write it twice: "".'
         )
 
@@ -71,6 +72,8 @@ def first_bad_quote(text: TextIO, separator: str) -> BadQuote | None:
     In well-formed text the quotes take turns: every other one, from the first on, opens a field or is the second of
     two, and the others close a field or are the first of two. So it suffices to look at the neighbours of each.
     """
+    import numpy as np
+
     may_be_beside = np.zeros(256, dtype=bool)
     may_be_beside[list(f'\r\n"{separator}'.encode())] = True
     place, n_quotes, last_quote, before = 0, 0, 0, ord("\n")
@@ -97,6 +100,8 @@ def first_bad_quote(text: TextIO, separator: str) -> BadQuote | None:
 
 def _blocks(text: TextIO) -> Iterator[tuple[npt.NDArray[np.uint8], int]]:
     """The text as blocks of UTF-8, each with the byte that follows it; behind the last a line end."""
+    import numpy as np
+
     block = text.read(_BLOCK).removeprefix("\ufeff")
     while block:
         following = text.read(_BLOCK)

@@ -1,81 +1,95 @@
-"""Text files: decoded, checked, and read by Arrow."""
+"""Read text files: decode them, check them, and let Arrow read them."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
+import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from microagg.errors import TableError
 from microagg.tables.columns import with_columns
-from microagg.tables.formats.names import DELIMITERS, FORMATS, check_names, refusing
 from microagg.tables.missing_codes import table_without_codes
-from microagg.tables.text.beginning import (
+from microagg.tables.refusal import check_names
+from microagg.tables.text.compression import is_compressed, open_bytes
+from microagg.tables.text.dialect import Dialect, encoding_name
+from microagg.tables.text.layout import (
     SAMPLE,
     advice,
-    advised_encoding,
+    guess_encoding,
     joining_separator,
     separator_name,
-    sniffed_layout,
+    sniff_layout,
 )
-from microagg.tables.text.dialect import Dialect, encoding_name
 from microagg.tables.text.quotes import every_line_is_a_row, first_bad_quote
 from microagg.tables.text.swallowed import lines_of_swallowed_rows
-from microagg.tables.text.written import as_dates, retyped
+from microagg.tables.text.written import as_dates, retype
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextFile", "open_text", "read_text"]
+__all__ = ["TextFile", "read_text"]
 
 _BLOCK = 1 << 24
 _LEAST_LINES = 20
 
 
 def read_text(
-    path: Path, file_format: str, dialect: Dialect, text_columns: Collection[str], number_columns: Collection[str]
+    path: Path,
+    dialect: Dialect,
+    text_columns: Collection[str],
+    number_columns: Collection[str],
+    *,
+    separator: str | None,
+    title: str,
 ) -> pa.Table:
+    """Read a text file; errors of libraries are passed on as they are.
+
+    Parameters
+    ----------
+    path : Path
+    dialect : Dialect
+    text_columns, number_columns : collection of str
+    separator : str or None
+        The one that the file's extension stands for, if the dialect names none.
+    title : str
+        What the format is called, for a message.
+    """
     import pyarrow as pa
 
-    file = open_text(path, file_format, dialect)
-    with refusing(path, file_format):
-        file.check_encoding()
-        file.check_quotes()
-        names, has_rows = file.header()
-        file.check_layout(names)
+    separator = dialect.separator or separator
+    if separator is None:
+        _ask_for_separator(path, dialect, title)
+    file = TextFile(path, separator, dialect)
+    file.check_encoding()
+    file.check_quotes()
+    names, has_rows = file.header()
+    file.check_layout(names)
     check_names(names, path)
     types = dict.fromkeys(text_columns, pa.string())
     types |= {name: pa.string() for name in dialect.date_formats if name not in types}
     if not has_rows:
         return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
-    with refusing(path, file_format):
-        table = file.parse(types)
-        too_long = file.columns_with_too_long_integers(table)
-        if too_long:
-            table = file.parse(types | dict.fromkeys(too_long, pa.string()))
-        table = file.with_dates_by_format(table)
-        table = table_without_codes(table, dialect.missing)
-        table = retyped(table, dialect, {*text_columns, *too_long}, number_columns)
-        return table_without_codes(table, dialect.missing)
+    table = file.parse(types)
+    too_long = file.columns_with_too_long_integers(table)
+    if too_long:
+        table = file.parse(types | dict.fromkeys(too_long, pa.string()))
+    table = file.with_dates_by_format(table)
+    table = table_without_codes(table, dialect.missing)
+    table = retype(table, dialect, {*text_columns, *too_long}, number_columns)
+    return table_without_codes(table, dialect.missing)
 
 
-def open_text(path: Path, file_format: str, dialect: Dialect) -> TextFile:
-    """A text file with the separator that was chosen, or that its extension tells."""
-    separator = dialect.separator or DELIMITERS[file_format]
-    if separator is None:
-        file = TextFile(path, ",", dialect)
-        with refusing(path, file_format):
-            file.check_encoding()
-            said = advice(file.sample(), dialect, None)
-        raise TableError(
-            f"{path.name}: {FORMATS[file_format]} does not tell what stands between its fields.{said or ANY_SEPARATOR}"
-        )
-    return TextFile(path, separator, dialect)
+def _ask_for_separator(path: Path, dialect: Dialect, title: str) -> NoReturn:
+    """Refuse a file whose extension stands for no separator, with the line to add to the recipe."""
+    file = TextFile(path, ",", dialect)
+    file.check_encoding()
+    lines = advice(file.sample(), dialect, None)
+    raise TableError(f"{path.name}: {title} can have any separator between its fields.{lines or ANY_SEPARATOR}")
 
 
 ANY_SEPARATOR = ' Add to the recipe:\n    [input]\n    separator = ","   # or ";", "\\t", "|" ...'
@@ -97,24 +111,15 @@ class TextFile:
     dialect: Dialect
 
     @property
-    def is_compressed(self) -> bool:
-        return self.path.suffix.lower() == ".gz"
-
-    @property
     def is_plain(self) -> bool:
         """True if Arrow can read the bytes as they are."""
         return encoding_name(self.dialect.encoding) == "utf-8" and not self.dialect.skip_rows
 
     @contextmanager
-    def bytes(self) -> Iterator[BinaryIO]:
-        with (gzip.open if self.is_compressed else open)(self.path, "rb") as stream:
-            yield cast(BinaryIO, stream)
-
-    @contextmanager
     def decoded(self, *, skip: bool = True) -> Iterator[TextIO]:
         """The text without a byte order mark and, with `skip`, without the rows above the header."""
         name = encoding_name(self.dialect.encoding)
-        with self.bytes() as stream:
+        with open_bytes(self.path) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig" if name == "utf-8" else name, newline="")
             for _ in range(self.dialect.skip_rows if skip else 0):
                 if not text.readline():
@@ -133,7 +138,7 @@ class TextFile:
                         break
                     lines.append(line)
                     size += len(line)
-        except UnicodeError:  # told by whoever reads on
+        except UnicodeError:  # whoever reads on refuses the file
             return ""
         return "".join(lines).removeprefix("\ufeff")
 
@@ -163,8 +168,8 @@ class TextFile:
         if bad.fault != "open":  # with another separator the quotes may be right
             self.check_layout(self.header()[0])
         with self.decoded() as text:
-            said = bad.sentence(text, self.dialect.skip_rows)
-        raise TableError(f"{self.path.name} {said}{advice(self.sample(), self.dialect, self.delimiter)}")
+            sentence = bad.sentence(text, self.dialect.skip_rows)
+        raise TableError(f"{self.path.name} {sentence}{advice(self.sample(), self.dialect, self.delimiter)}")
 
     def _check_rows_in_quotes(self) -> None:
         with self.decoded() as one, self.decoded() as two, self.decoded() as three:
@@ -179,12 +184,12 @@ class TextFile:
     def _wrong_encoding(self) -> TableError:
         chosen = self.dialect.encoding
         what = "UTF-8" if encoding_name(chosen) == "utf-8" else str(chosen)
-        with self.bytes() as stream:
-            better = advised_encoding(stream)
-        said = f"{self.path.name} is not in {what}; save it in UTF-8"
+        with open_bytes(self.path) as stream:
+            better = guess_encoding(stream)
+        message = f"{self.path.name} is not in {what}; save it in UTF-8"
         if better is None or encoding_name(better) == encoding_name(chosen):
-            return TableError(f"{said}, or say its encoding: [input] encoding = ...")
-        return TableError(f'{said}, or add to the recipe:\n    [input]\n    encoding = "{better}"')
+            return TableError(f"{message}, or say its encoding: [input] encoding = ...")
+        return TableError(f'{message}, or add to the recipe:\n    [input]\n    encoding = "{better}"')
 
     def header(self) -> tuple[list[str], bool]:
         """Return the names of the columns, and whether any row follows them."""
@@ -194,9 +199,9 @@ class TextFile:
             try:
                 first: list[str] = next((row for row in rows if row), [])
             except csv.Error:
-                said = advice(self.sample(), dialect, self.delimiter)
+                lines = advice(self.sample(), dialect, self.delimiter)
                 raise TableError(
-                    f"{self.path.name}: a field of its first row is longer than a name is.{said}"
+                    f"{self.path.name}: a field of its first row is longer than a name is.{lines}"
                 ) from None
             if not first:
                 below = f" below the {dialect.skip_rows:,} lines skipped" if dialect.skip_rows else ""
@@ -220,15 +225,15 @@ class TextFile:
         other = joining_separator(self.sample(), names, self.delimiter, skip_rows, has_header=has_header)
         if other is None:
             return
-        found = sniffed_layout(self.sample(), skip_rows=skip_rows)
+        found = sniff_layout(self.sample(), skip_rows=skip_rows)
         even = (found.separator, *found.rivals) if found.rivals else ()
-        rivals = [quoted(one) for one in even if one is not None and one not in (other, self.delimiter)]
+        rivals = [_as_toml(one) for one in even if one is not None and one not in (other, self.delimiter)]
         remark = f"   # or {', '.join(rivals)}" if rivals else ""
         what = "its only column holds" if len(names) == 1 else "a column's name and values hold"
         raise TableError(
             f"{self.path.name}: {what} {separator_name(other)}, as if whole rows were one field. Add "
-            f"to the recipe (or pass as a flag):\n    [input]\n    separator = {quoted(other)}{remark}\n"
-            f"or, if the columns are right as they are: separator = {quoted(self.delimiter)}"
+            f"to the recipe (or pass as a flag):\n    [input]\n    separator = {_as_toml(other)}{remark}\n"
+            f"or, if the columns are right as they are: separator = {_as_toml(self.delimiter)}"
         )
 
     def parse(self, types: dict[str, Any]) -> pa.Table:
@@ -270,7 +275,7 @@ class TextFile:
             decimal_point=self.dialect.decimal,
         )
         if self.is_plain:
-            with pa.input_stream(str(self.path), compression="gzip" if self.is_compressed else None) as stream:
+            with pa.input_stream(str(self.path), compression="gzip" if is_compressed(self.path) else None) as stream:
                 return arrow_csv.read_csv(stream, reading, parsing, converting)
         with self.decoded() as text, pa.PythonFile(_InUtf8(text), mode="r") as stream:
             return arrow_csv.read_csv(stream, reading, parsing, converting)
@@ -326,8 +331,5 @@ class _InUtf8(io.RawIOBase):
         return given
 
 
-def quoted(text: str) -> str:
-    """Text as TOML writes it."""
-    import json
-
+def _as_toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-import numpy as np
-
 __all__ = ["lines_of_swallowed_rows"]
 
 _BLOCK = 1 << 23
@@ -80,6 +78,8 @@ def _rows(text: TextIO, separator: str, most: int | None = None) -> Iterator[tup
 
 
 def _has_line_ends_in_quotes(text: TextIO) -> bool:
+    import numpy as np
+
     n_quotes = 0
     block = text.read(_BLOCK)
     while block:

@@ -7,17 +7,18 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from microagg.tables.columns import as_one_array, is_text
 from microagg.tables.text.dialect import Dialect
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_dates", "as_numbers", "number_pattern", "retyped"]
+__all__ = ["as_dates", "as_numbers", "number_pattern", "retype"]
 
 _BLANKS = " \u00a0\u202f\u2009"
 
 
-def retyped(table: pa.Table, dialect: Dialect, text_columns: Iterable[str], number_columns: Iterable[str]) -> pa.Table:
+def retype(table: pa.Table, dialect: Dialect, text_columns: Iterable[str], number_columns: Iterable[str]) -> pa.Table:
     """Read text columns as dates or numbers where the dialect says how and every value can be read so.
 
     A column of `text_columns` stays text. One of `number_columns` is tried as a number whatever the dialect says.
@@ -28,7 +29,7 @@ def retyped(table: pa.Table, dialect: Dialect, text_columns: Iterable[str], numb
     fields, columns = list(table.schema), list(table.columns)
     for position, field in enumerate(fields):
         name = field.name
-        if not _is_text(field.type) or name in left_alone:
+        if not is_text(field.type) or name in left_alone:
             continue
         column = columns[position]
         new = None
@@ -40,12 +41,6 @@ def retyped(table: pa.Table, dialect: Dialect, text_columns: Iterable[str], numb
         if new is not None:
             fields[position], columns[position] = field.with_type(new.type), new
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def number_pattern(dialect: Dialect) -> str:
@@ -60,7 +55,7 @@ def number_pattern(dialect: Dialect) -> str:
 
 
 def as_numbers(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | None:
-    """The numbers that a column of text writes, whole ones as int64; None if a value is no number.
+    """Return the numbers that a column of text writes, whole ones as int64; None if some value is not a number.
 
     Blank text, as in a file with quotes around every field, is missing. Either every value has the same unit or none
     has one: 20 % beside 0.2, or EUR beside USD, is not one scale.
@@ -68,24 +63,24 @@ def as_numbers(column: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | N
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    encoded = _encoded(column)
+    encoded = _encode_distinct(column)
     if not len(encoded.dictionary):
         return None
-    numbers = _numbers_of(encoded.dictionary.cast(pa.large_string()), dialect)
+    numbers = _parse_numbers(encoded.dictionary.cast(pa.large_string()), dialect)
     return None if numbers is None else pa.chunked_array([pc.take(numbers, encoded.indices)])
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The distinct texts of a column, blank ones left out, and where they stand."""
+def _encode_distinct(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the distinct texts of a column, without blank ones, and where they stand."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    array = as_one_array(column)
     blank = pc.fill_null(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(array)), 0), False)
     return pc.if_else(blank, pa.scalar(None, array.type), array).dictionary_encode()
 
 
-def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
+def _parse_numbers(text: pa.Array, dialect: Dialect) -> pa.Array | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -119,7 +114,7 @@ def _numbers_of(text: pa.Array, dialect: Dialect) -> pa.Array | None:
 
 
 def _without_unit(text: pa.Array, dialect: Dialect) -> pa.Array | None:
-    """The text without the unit that all of it has; as it is if none has one, None if some have."""
+    """Return the text without the unit that all of it has; as it is if none has one, None if only some have."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -138,11 +133,11 @@ def _without_unit(text: pa.Array, dialect: Dialect) -> pa.Array | None:
 
 
 def as_dates(column: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray | None:
-    """The dates, or moments if the pattern has a time of day, that a column of text writes; None if a value is none."""
+    """Return the dates (moments, if the pattern has a time of day) that a column of text writes; None if one is not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    encoded = _encoded(column)
+    encoded = _encode_distinct(column)
     if not len(encoded.dictionary):
         return None
     try:

@@ -1,38 +1,23 @@
-"""Any dataframe in, the same kind out.
-
-Inside microagg a table is Arrow columns; :class:`Frame` remembers which library and which dtypes they
-came from and gives the same back. A pandas index plays no part: records are known by position only.
-"""
+"""One attribute of a table as numbers, codes and Arrow values."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.errors import ParameterError, TableError
-from microagg.tables.formats.labels import with_needed_labels
-from microagg.tables.native_dtypes import native_dtype
-from microagg.tables.phrases import columns_phrase
+from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.errors import TableError
 from microagg.tables.type_ranges import float_range, stored_range, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Frame", "columns_phrase", "table_from_arrow", "table_from_rows"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-
-_TABLES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}
+__all__ = ["Column"]
 
 # Above this a float64 cannot hold every integer, so such columns are counted from their smallest value.
 _EXACT_INTEGERS = 2**52
@@ -200,12 +185,12 @@ class Column:
             return np.full(len(self.values), np.nan)
         if self.is_text:
             bad, present = _count_not_numbers(self.values), int((~self.missing).sum())
-            said = (
+            reason = (
                 f"{bad} of {present} values are not numbers"
                 if bad
                 else "numbers stored as text, or too long for 64 bits"
             )
-            raise TableError(f"column {self.name!r} is declared numeric but holds text: {said}")
+            raise TableError(f"column {self.name!r} is declared numeric but holds text: {reason}")
         raise TableError(f"column {self.name!r} is declared numeric but holds {self.values.type} values")
 
     def absolute(self) -> FloatArray:
@@ -336,248 +321,3 @@ def _count_not_numbers(text: pa.Array) -> int:
 
     number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
     return int(pc.sum(pc.invert(pc.match_substring_regex(text.cast(pa.large_string()), number))).as_py() or 0)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A table of pandas, polars or pyarrow, seen as Arrow columns.
-
-    Build one with :meth:`wrap`; :attr:`native` gives a table of the library it came from.
-    """
-
-    table: pa.Table
-    library: str
-    dtypes: Mapping[str, Any]
-
-    @classmethod
-    def wrap(cls, native: Any, check_names: Callable[[Sequence[str]], None] | None = None) -> Frame:
-        """Take a pandas, polars or pyarrow table (a :class:`Frame` passes through).
-
-        `check_names` may refuse the names of the columns before any of them is told in a message.
-        """
-        if isinstance(native, Frame):
-            return native
-        import narwhals as nw
-        import pyarrow as pa
-
-        library = type(native).__module__.partition(".")[0]
-        if library == "polars" and type(native).__name__ == "LazyFrame":
-            raise TableError("a polars LazyFrame has no records yet: call .collect() first")
-        if (library, type(native).__name__) not in _TABLES:
-            raise TableError(
-                f"expected a pandas, polars or pyarrow table, got {type(native).__module__}.{type(native).__name__}"
-            )
-        names = list(native.columns if library != "pyarrow" else native.column_names)
-        _check_names(names)
-        if check_names is not None:
-            check_names(names)
-        frame = nw.from_native(native, eager_only=True)
-        columns, fields, dtypes = [], [], {}
-        for name in frame.columns:
-            series = frame.get_column(name)
-            try:
-                if series.dtype == nw.Object and library == "polars":
-                    raise TypeError("arbitrary objects")
-                array = series.to_arrow()
-            except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                raise TableError(
-                    f"column {name!r} mixes types or holds objects that are not numbers, text, dates or categories"
-                ) from None
-            if isinstance(array, pa.ChunkedArray):
-                array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-            if isinstance(array, pa.ChunkedArray):  # older pyarrow gives a chunked array back
-                array = pa.concat_arrays(array.chunks)
-            array = _without_views(array, name)
-            columns.append(array)
-            given = native.schema.field(name) if library == "pyarrow" else pa.field(name, array.type)
-            fields.append(given.with_type(array.type))
-            dtypes[name] = native[name].dtype if library != "pyarrow" else array.type
-        table = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
-        return cls(table, library, dtypes)
-
-    @classmethod
-    def of(cls, table: pa.Table, library: str) -> Frame:
-        """An Arrow table as if it had come from `library`."""
-        return cls.wrap(table_from_arrow(table, library))
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.table.column_names)
-
-    @property
-    def n_records(self) -> int:
-        return int(self.table.num_rows)
-
-    def column(self, name: str) -> Column:
-        """The column called `name`."""
-        import pyarrow as pa
-
-        chunked = self.table.column(name)
-        array = chunked.chunk(0) if chunked.num_chunks == 1 else pa.concat_arrays(chunked.chunks or [_empty(chunked)])
-        return Column(name, array, self._ordered_categories(name, array))
-
-    def _ordered_categories(self, name: str, array: pa.Array) -> tuple[Any, ...] | None:
-        import pyarrow as pa
-
-        if self.library == "polars" and type(self.dtypes[name]).__name__ == "Enum":
-            return tuple(self.dtypes[name].categories.to_list())
-        if pa.types.is_dictionary(array.type) and array.type.ordered:
-            return tuple(array.dictionary.to_pylist())
-        return None
-
-    def select(self, names: Sequence[str]) -> Frame:
-        """Only the named columns, in the order given."""
-        return Frame(self.table.select(list(names)), self.library, {name: self.dtypes[name] for name in names})
-
-    def take(self, rows: IntArray) -> Frame:
-        """The records at `rows`, in that order."""
-        return Frame(self.table.take(rows), self.library, self.dtypes)
-
-    def with_arrays(self, arrays: Mapping[str, pa.Array]) -> Frame:
-        """Replace whole columns by arrays of the same type."""
-        import pyarrow as pa
-
-        if not arrays:
-            return self
-        old = zip(self.table.schema, self.table.columns, strict=True)
-        new = [(f.with_type(arrays[f.name].type), arrays[f.name]) if f.name in arrays else (f, c) for f, c in old]
-        schema = pa.schema([one for one, _ in new], metadata=self.table.schema.metadata)
-        return Frame(pa.Table.from_arrays([column for _, column in new], schema=schema), self.library, self.dtypes)
-
-    def with_new_columns(self, arrays: Mapping[str, pa.Array], fields: Mapping[str, pa.Field]) -> Frame:
-        """Replace whole columns by others, whose dtypes are what the library makes of their Arrow types."""
-        table, dtypes = self.table, dict(self.dtypes)
-        for name, array in arrays.items():
-            table = table.set_column(table.column_names.index(name), fields[name], array)
-            dtypes[name] = native_dtype(array, self.dtypes[name], self.library)
-        return Frame(table, self.library, dtypes)
-
-    def without_unused_categories(self) -> Frame:
-        """Drop categories and labels that no record needs: a list of unused ones would still tell who was there."""
-        import pyarrow as pa
-
-        used = {}
-        for field in self.table.schema:
-            if pa.types.is_dictionary(field.type):
-                column = self.column(field.name)
-                used[field.name] = _only_used(column.array)
-        used_alone = self.with_arrays(used)
-        return Frame(with_needed_labels(used_alone.table), self.library, self.dtypes)
-
-    @property
-    def native(self) -> Any:
-        """A table of the library this frame came from, with its dtypes; a pandas index starts at 0."""
-        if self.library == "pyarrow":
-            return self.table
-        if self.library == "polars":
-            import polars as pl
-
-            series = [pl.Series(n, pl.from_arrow(self.table.column(n))).cast(self.dtypes[n]) for n in self.names]
-            return pl.DataFrame(series)
-        import pandas as pd
-
-        columns = {n: _pandas_series(self.column(n).array, self.dtypes[n]) for n in self.names}
-        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_records), columns=pd.Index(list(self.names)))
-
-
-def _check_names(names: list[Any]) -> None:
-    odd = sum(not isinstance(name, str) for name in names)
-    if odd:
-        raise TableError(f"column names must be text: {odd} of {len(names)} are not")
-    counts = Counter(names)
-    if len(counts) < len(names):  # without the names: those of a file without a header are a record
-        alike = [str(place) for place, name in enumerate(names, start=1) if counts[name] > 1]
-        more = f" and {len(alike) - 12} more" if len(alike) > 12 else ""
-        raise TableError(f"the table has more than one column of the same name: columns {', '.join(alike[:12])}{more}")
-
-
-def _without_views(array: pa.Array, name: str) -> pa.Array:
-    """Text of a kind that Arrow cannot select from yet, as polars writes it, as text of the usual kind."""
-    import pyarrow as pa
-
-    kind = str(array.type)
-    if kind == "string_view":
-        return array.cast(pa.large_string())
-    if pa.types.is_dictionary(array.type) and str(array.type.value_type) == "string_view":
-        values = array.dictionary.cast(pa.large_string())
-        return pa.DictionaryArray.from_arrays(array.indices, values, ordered=array.type.ordered)
-    if kind == "binary_view" or kind.startswith("run_end_encoded"):
-        raise TableError(f"column {name!r} holds {kind.partition('<')[0]} values: turn them into text or numbers first")
-    return array
-
-
-def _empty(chunked: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([], type=chunked.type)
-
-
-def _only_used(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Re-encode with the dictionary cut to the values in use; one without an order of its own is sorted.
-
-    Dictionaries usually list values as they first appeared: the list would tell the order of the input.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    used = np.unique(array.indices.drop_null().to_numpy(zero_copy_only=False))
-    if not array.type.ordered and len(used):
-        used = used[pc.sort_indices(array.dictionary.take(pa.array(used))).to_numpy()]
-    renumber = np.zeros(len(array.dictionary) + 1, dtype=np.int64)
-    renumber[used] = np.arange(len(used))
-    missing = pc.is_null(array.indices).to_numpy(zero_copy_only=False)
-    indices = renumber[pc.fill_null(array.indices, 0).to_numpy(zero_copy_only=False)]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(indices, mask=missing).cast(array.type.index_type),
-        array.dictionary.take(pa.array(used)),
-        ordered=array.type.ordered,
-    )
-
-
-def _pandas_series(array: pa.Array, dtype: Any) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        used = pd.Index(array.dictionary.to_pandas()).astype(dtype.categories.dtype)
-        return pd.Series(pd.Categorical.from_codes(codes, categories=used, ordered=dtype.ordered))
-    if pd.api.types.is_extension_array_dtype(dtype) and hasattr(dtype, "__from_arrow__"):
-        return pd.Series(dtype.__from_arrow__(pa.chunked_array([array])), dtype=dtype)
-    if isinstance(dtype, np.dtype) and dtype.kind in "iufb" and not array.null_count:
-        return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
-    if isinstance(dtype, np.dtype) and dtype.kind in "iub":  # missing now, which the dtype has no place for
-        nullable = {"i": "Int", "u": "UInt"}.get(dtype.kind)
-        name = "boolean" if nullable is None else f"{nullable}{8 * dtype.itemsize}"
-        return pd.Series(pd.array(array.to_pylist(), dtype=name))
-    if isinstance(dtype, np.dtype) and dtype.kind == "f":
-        return pd.Series(array.to_numpy(zero_copy_only=False).astype(dtype))
-    if dtype == np.dtype(object):
-        return pd.Series(array.to_pylist(), dtype=object)
-    return pd.Series(array.to_pandas()).astype(dtype)
-
-
-def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") -> Any:
-    """A table of pyarrow, pandas or polars from dicts with the same keys.
-
-    Examples
-    --------
-    >>> table_from_rows([{"a": 1}, {"a": 2}])["a"].to_pylist()
-    [1, 2]
-    """
-    import pyarrow as pa
-
-    return table_from_arrow(pa.Table.from_pylist([dict(row) for row in rows]), kind)
-
-
-def table_from_arrow(table: pa.Table, kind: str) -> Any:
-    """The same table of pyarrow, pandas or polars."""
-    if kind == "pyarrow":
-        return table
-    if kind == "polars":
-        import polars as pl
-
-        return pl.from_arrow(table)
-    if kind == "pandas":
-        return table.to_pandas()
-    raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")

@@ -1,4 +1,4 @@
-"""What a text file looks like, from its beginning: encoding, separator, rows above the header, a header at all."""
+"""Guess from the beginning of a text file: encoding, separator, rows above the header, whether there is one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = [
     "SAMPLE",
     "Layout",
     "advice",
-    "advised_encoding",
     "fields_like_values",
+    "guess_encoding",
     "joining_separator",
     "separator_name",
-    "sniffed_layout",
+    "sniff_layout",
 ]
 
 SAMPLE = 1 << 18
@@ -41,17 +41,17 @@ _NUMBERLIKE = re.compile(r"^[^\w\s]{0,3}\s*[+-]?\s*[\d][\d.,:/'\s\u00a0\u202f-]*
 
 
 def separator_name(separator: str) -> str:
-    """How to speak of a separator in a sentence."""
+    """Name a separator in a sentence."""
     return _NAMES.get(separator, repr(separator))
 
 
 # Encoding
 
 
-def advised_encoding(stream: BinaryIO) -> str | None:
-    """The encoding that a file's bytes speak for: by its mark, by zeros, by being UTF-8; else a Western one-byte code.
+def guess_encoding(stream: BinaryIO) -> str | None:
+    """Guess the encoding from a file's bytes: by its mark, by zeros, by being UTF-8; else a Western one-byte code.
 
-    One-byte codes cannot be told apart by their bytes: whoever knows the file must look whether names with accents
+    Bytes do not tell one one-byte code from another: whoever knows the file must look whether names with accents
     come out right. None if the bytes fit none of these.
     """
     import codecs
@@ -107,7 +107,7 @@ class Layout:
     is_sure : bool
         False if the rows above the header may be a header that lacks names, and nothing speaks for the one below.
     rivals : tuple of str
-        Other separators that split as many rows evenly: which one it is cannot be told.
+        Other separators that split as many rows evenly: the sample does not decide which one it is.
     """
 
     separator: str | None
@@ -119,8 +119,8 @@ class Layout:
     rivals: tuple[str, ...] = ()
 
 
-def sniffed_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
-    """The layout that a sample speaks for; what is given is not doubted."""
+def sniff_layout(sample: str, *, separator: str | None = None, skip_rows: int | None = None) -> Layout:
+    """Guess the layout from a sample; what is given is not doubted."""
     lines_above = skip_rows or 0
     text = _without_lines(sample, lines_above)
     rivals: list[str] = []
@@ -302,7 +302,7 @@ def _width_of_first(sample: str, separator: str, skip_rows: int) -> int:
 
 def advice(sample: str, dialect: Dialect, separator: str | None) -> str:
     """The lines that a recipe should have by what the sample looks like; empty if it says nothing else."""
-    found = sniffed_layout(sample, separator=dialect.separator)
+    found = sniff_layout(sample, separator=dialect.separator)
     lines = []
     if dialect.separator is None and found.separator is not None and found.separator != separator:
         others = "".join(f", or {json.dumps(one)}" for one in found.rivals if one != separator)

@@ -1,0 +1,172 @@
+"""A file format is one file and one line: that of the docs goes through everything, and leaves no trace."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import microagg
+from declarations import nominal, numeric
+from microagg import Recipe
+from microagg.cli.app import app
+from microagg.errors import ParameterError, TableError
+from microagg.releases.check.check import check_release
+from microagg.tables.formats.registry import all_formats, format_of, register, unregister, writable_names
+
+PAGE = Path(__file__).parents[2] / "docs" / "file_formats.md"
+RECIPE = Recipe(
+    k=3,
+    attributes={
+        "person": "identifier",
+        "age": numeric(),
+        "town": nominal(),
+        "pay": {"role": "confidential", "kind": "numeric"},
+    },
+    input={"missing": {"pay": [-999]}},
+)
+KNOWN = [one.name for one in all_formats()]
+
+
+@pytest.fixture
+def json_lines(tmp_path, monkeypatch):
+    """The format of the docs, as one file that is registered in one line."""
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "json_lines.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    module = importlib.import_module("json_lines")
+    register(module.JsonLines())
+    yield format_of("any.jsonl")
+    if "jsonl" in writable_names():
+        unregister("jsonl")
+    del sys.modules["json_lines"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    rng = np.random.default_rng(0)
+    records = [
+        {
+            "person": f"canary-{i}",
+            "age": int(rng.integers(18, 90)),
+            "town": str(rng.choice(["Ulm", "Köln", "08001"])),
+            "pay": -999 if i == 7 else round(float(rng.normal(2000, 300)), 2),
+        }
+        for i in range(60)
+    ]
+    path = tmp_path / "survey.jsonl"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return path
+
+
+def failed(folder):
+    return {finding.name for finding in check_release(folder) if not finding.holds}
+
+
+def mend_hashes(folder):
+    """Write the hashes of changed files into the manifest, as a clever forger would."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    hashes = manifest["output"]["sha256"]
+    hashes |= {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in hashes}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+@pytest.fixture
+def folder(json_lines, data, tmp_path):
+    """A release as a reader has it: without its receipt."""
+    release = microagg.release(microagg.read_table(data, RECIPE), RECIPE, source=data)
+    saved = release.save(tmp_path / "out", format="jsonl", report=True)
+    release.receipt_path(saved).unlink()
+    return saved
+
+
+def test_a_release_is_read_saved_reported_and_checked(folder):
+    assert sorted(path.suffix for path in folder.glob("table.*")) == [".jsonl"]
+    assert not failed(folder)
+    form = next(one for one in check_release(folder) if one.name == "form of table.jsonl")
+    assert form.detail == "it is written as microagg writes, to the byte"
+    records = [json.loads(line) for line in (folder / "table.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(records) == 60
+    assert set(records[0]) == {"age", "town", "pay"}
+    assert sum(record["pay"] is None for record in records) == 1  # a code for missing, read as the recipe says
+    assert (folder / "report.html").is_file()
+
+
+@pytest.mark.usefixtures("json_lines")
+def test_the_commands_take_it_as_any_other(data, tmp_path):
+    def run(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        return result
+
+    run("init", data, "-o", tmp_path / "draft.toml")
+    RECIPE.save(tmp_path / "recipe.toml")
+    run("release", data, "-r", tmp_path / "recipe.toml", "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "table.jsonl").is_file()
+    run("check", tmp_path / "out")
+    judged = run("evaluate", data, tmp_path / "out", "-r", tmp_path / "recipe.toml", "--json")
+    assert 0 < json.loads(judged.stdout)["SSE_SST"]["value"] < 100
+    run("report", data, tmp_path / "out", "--internal", "-o", tmp_path / "internal.html")
+    assert "Köln" in (tmp_path / "internal.html").read_text(encoding="utf-8")
+
+
+def _reversed(line):
+    return json.dumps(dict(reversed(json.loads(line).items())), ensure_ascii=False)
+
+
+MARKS = {
+    "a blank": lambda lines: [lines[0].replace(": ", ":  ", 1), *lines[1:]],
+    "a key twice": lambda lines: [lines[0].replace("{", '{"age": 0, ', 1), *lines[1:]],
+    "another order of keys": lambda lines: [_reversed(lines[0]), *lines[1:]],
+}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_marked_record_is_found(folder, mark):
+    path = folder / "table.jsonl"
+    path.write_text("".join(f"{line}\n" for line in MARKS[mark](path.read_text("utf-8").splitlines())), "utf-8")
+    assert "file table.jsonl" in failed(folder)
+    mend_hashes(folder)
+    assert failed(folder) >= {"form of table.jsonl"}
+
+
+def test_a_changed_value_is_found(folder):
+    path = folder / "table.jsonl"
+    lines = path.read_text("utf-8").splitlines()
+    lines[0] = json.dumps(json.loads(lines[0]) | {"age": 17}, ensure_ascii=False)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    assert failed(folder) >= {"file table.jsonl"}
+    mend_hashes(folder)
+    assert any("k-anonymity" in name for name in failed(folder))
+
+
+def test_messages_of_libraries_are_withheld(json_lines, tmp_path):
+    path = tmp_path / "broken.jsonl"
+    path.write_text('{"age": canary}\n')
+    with pytest.raises(TableError, match=r"^broken\.jsonl cannot be read as JSON lines") as caught:
+        json_lines.read(path)
+    assert "canary" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_unregistering_leaves_no_trace(folder, data):
+    assert [one.name for one in all_formats()] == [*KNOWN, "jsonl"]
+    with pytest.raises(ParameterError, match=r"extension \.jsonl"):
+        register(format_of(data))
+    release = microagg.release(microagg.read_table(data, RECIPE), RECIPE)
+    unregister("jsonl")
+    assert [one.name for one in all_formats()] == KNOWN
+    with pytest.raises(TableError, match="unknown extension"):
+        microagg.read_table(data, RECIPE)
+    with pytest.raises(TableError, match="unknown extension"):
+        check_release(folder)
+    with pytest.raises(ParameterError, match="format must be one of csv, "):
+        release.save(folder, format="jsonl", overwrite=True)
