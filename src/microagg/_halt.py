@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import IntArray
 
 __all__ = ["BUDGET", "INTERRUPT", "TIME_LIMIT", "Halt", "attended", "current_halt", "unless_halted"]
 
@@ -46,7 +47,7 @@ class Halt:
     def __init__(self, time_limit: float | None = None) -> None:
         self.time_limit = time_limit
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
-        self.flag: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.flag: IntArray = np.zeros(1, dtype=np.int64)
         self.reason = BUDGET
         self.patience = _PATIENCE
         self._later: list[Halt] = []

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import IntArray
+
 __all__ = ["cells_in_order", "label_combinations"]
 
 
-def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def cells_in_order(labels: IntArray) -> IntArray:
     """Renumber cells by their first record, so that equal partitions have equal labels.
 
     Examples
@@ -28,11 +30,11 @@ def cells_in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     rank = np.empty(n_labels, dtype=np.int64)
     in_order = labels[starts_a_cell]
     rank[in_order] = np.arange(len(in_order))
-    renumbered: npt.NDArray[np.int64] = rank[labels]
+    renumbered: IntArray = rank[labels]
     return renumbered
 
 
-def label_combinations(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDArray[np.int64]:
+def label_combinations(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> IntArray:
     """One label per distinct combination of several codes, numbered by first occurrence.
 
     Examples

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.content import Content, Coskewness
 from microagg.errors import ParameterError
@@ -21,8 +21,6 @@ __all__ = [
     "kept_pairs",
     "kept_triples",
 ]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class CrossMoments:
         Fisher's unbiased estimator of the third central cross moment.
     """
 
-    sizes: npt.NDArray[np.int64]
+    sizes: IntArray
     means: FloatArray
     pairs: tuple[tuple[int, int], ...]
     covariances: FloatArray
@@ -193,7 +191,7 @@ class CrossMoments:
         """All statistics side by side, of shape (n_cells, n_statistics): means, covariances, coskewness."""
         return np.hstack([self.means, self.covariances, self.coskewness])
 
-    def of_cells(self, order: npt.NDArray[np.int64]) -> CrossMoments:
+    def of_cells(self, order: IntArray) -> CrossMoments:
         """Those of some cells, in that order."""
         return replace(self, sizes=self.sizes[order]).with_statistics(self.statistics[order])
 

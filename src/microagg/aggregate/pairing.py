@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._scaling import near_one
 from microagg._threads import threads_for
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.sampling import Uniforms
 
 __all__ = ["odds_of_a_model", "pair_draws"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_LEAF = 20  # of the model, where k is less
 _ROUNDS = 50  # of boosting

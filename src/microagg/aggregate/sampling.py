@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import Moments
 
@@ -22,13 +22,12 @@ __all__ = [
     "skew_normals_alone",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 Uniforms = Callable[[int], FloatArray]
 """From a number to so many independent uniform draws, strictly between 0 and 1."""
 
 
-def draw_numbers(moments: Moments, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:
+def draw_numbers(moments: Moments, labels: IntArray, uniforms: Uniforms) -> FloatArray:
     """Draw one point per record from the normal distribution with its cell's mean and covariance.
 
     Parameters
@@ -181,7 +180,7 @@ def skew_normal(means: FloatArray, covariances: FloatArray, skewness: FloatArray
     return SkewNormal(means, slants * deviations, rests * deviations[:, :, None] * deviations[:, None, :], alone=False)
 
 
-def draw_skew_normal(cells: SkewNormal, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:
+def draw_skew_normal(cells: SkewNormal, labels: IntArray, uniforms: Uniforms) -> FloatArray:
     """Draw one point per record from its cell's skew-normal distribution.
 
     Parameters

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.sampling import Uniforms
 from microagg.errors import GuaranteeError
 
 __all__ = ["Amounts", "Spike", "amounts_off", "draw_around", "find_spike"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_SHARE = 0.1  # of the records that have a spike's value
 

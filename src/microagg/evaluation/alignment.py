@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import ParameterError, TableError
 from microagg.evaluation.pairs import joined, rows_belong_together
 from microagg.schema.attribute import Role
@@ -17,7 +17,6 @@ from microagg.tables.frames import Frame
 
 __all__ = ["RowKind", "Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
 
-IntArray = npt.NDArray[np.int64]
 
 _NEEDS = "needs aligned rows (row i of both tables the same record)"
 _HOW = (

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
@@ -23,7 +23,6 @@ from microagg.tables.frames import Frame, columns_phrase
 
 __all__ = ["Context"]
 
-IntArray = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
+
 __all__ = [
     "STEP",
     "Diversity",
@@ -21,8 +23,6 @@ __all__ = [
     "single_values",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 STEP = 0.2  # of standardised numbers: the interval width of the dependence paper
 

@@ -7,15 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._threads import cores
+from microagg._typing import FloatArray, IntArray
 
 __all__ = ["PointTree"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LEAF = 100
 _QUERIES_AT_ONCE = 4096

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import Measured, measure
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together", "same_values"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BY_CHANCE = 1e-6
 
@@ -51,7 +49,7 @@ class Pair:
         return self.joint.values[: self.n_first], self.joint.values[self.n_first :]
 
     @property
-    def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def missing(self) -> tuple[BoolArray, BoolArray]:
         return self.joint.missing[: self.n_first], self.joint.missing[self.n_first :]
 
     @property

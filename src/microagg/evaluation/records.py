@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
+from microagg._typing import FloatArray
 
 __all__ = ["NOTICE", "PerRecord", "Values"]
 
@@ -25,7 +24,7 @@ class Values:
     """
 
     of: Literal["released", "original"]
-    values: npt.NDArray[np.float64] = field(repr=False)
+    values: FloatArray = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class PerRecord:
     def names(self) -> tuple[str, ...]:
         return tuple(self.values)
 
-    def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
+    def __getitem__(self, name: str) -> FloatArray:
         return self.values[name].values
 
     def __repr__(self) -> str:

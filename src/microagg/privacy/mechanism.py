@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._random import uniforms_from
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget, float_above, float_below
 
@@ -48,8 +48,6 @@ __all__ = [
     "step_of",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _FINEST = 40
 _LARGEST_COUNT = 2**62

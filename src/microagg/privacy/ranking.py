@@ -7,15 +7,12 @@ never a record again, so it costs nothing.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Grid, Noise, add_laplace
 
 __all__ = ["in_order", "noisy_run_means", "spread_steps"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def noisy_run_means(

@@ -42,8 +42,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import ParameterError
 
 __all__ = [
@@ -60,8 +60,7 @@ __all__ = [
     "spectra_sensitivity",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-Sizes = int | npt.NDArray[np.int64]
+Sizes = int | IntArray
 
 LEAST_RECORDS = {0: 1, 1: 2, 2: 4}
 """For each m, the smallest cell whose sensitivities are proved."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._labels import label_combinations
+from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.tables.frames import columns_phrase
 from microagg.tables.type_ranges import values_out_of_range
@@ -99,7 +100,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
     )
 
 
-def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDArray[np.int64]:
+def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> IntArray:
     if not n_records:
         return np.zeros(0, dtype=np.int64)
     # The codes of one attribute are small numbers as they are, but for missing ones.

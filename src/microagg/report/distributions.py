@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.report.disclosure import nice_step, pool_bins, pool_categories, public_step, round_to
 from microagg.schema.attribute import Attribute
 from microagg.tables.frames import Column
 
 __all__ = ["categories_before_and_after", "numbers_before_and_after", "public_categories", "public_numbers"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _PARTS = 20
 _BINS = 30

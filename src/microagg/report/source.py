@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.evaluation.alignment import RowKind, Rows, rows_of_kind
 from microagg.evaluation.pairs import combinations
@@ -22,7 +22,6 @@ from microagg.tables.frames import Frame
 
 __all__ = ["COMPARED", "DESCRIBED", "Material", "Sample", "whole_groups"]
 
-IntArray = npt.NDArray[np.int64]
 
 DESCRIBED = 100_000
 """Of larger tables distributions are those of a random sample of this size."""

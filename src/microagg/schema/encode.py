@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
@@ -38,7 +38,7 @@ class Measured:
 
     column: Column
     attribute: Attribute
-    values: npt.NDArray[np.float64]
+    values: FloatArray
     labels: tuple[Any, ...] = ()
     bounds: tuple[float, float] | None = None
 
@@ -52,7 +52,7 @@ class Measured:
         return self.attribute.kind
 
     @property
-    def missing(self) -> npt.NDArray[np.bool_]:
+    def missing(self) -> BoolArray:
         return np.isnan(self.values)
 
     @property
@@ -61,7 +61,7 @@ class Measured:
         declared = self.attribute.resolution
         return self.column.resolution if declared is None else declared * self.column.unit
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Measured:
+    def take(self, rows: IntArray) -> Measured:
         """The same attribute of some of the records."""
         import pyarrow as pa
 
@@ -69,7 +69,7 @@ class Measured:
         column = replace(self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin)
         return replace(self, column=column, values=self.values[rows])
 
-    def published(self, values: npt.NDArray[np.float64]) -> pa.Array:
+    def published(self, values: FloatArray) -> pa.Array:
         """An array of the column's own type that says `values` (of this scale; NaN is missing)."""
         import pyarrow as pa
 
@@ -151,12 +151,12 @@ def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
 
 def ranks_of(
     column: Column,
-    codes: npt.NDArray[np.int64],
+    codes: IntArray,
     found: Sequence[Any],
     labels: Sequence[Any],
     *,
     where: str = "among the declared ones",
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Place of each record's category in `labels`; NaN where missing."""
     place = {category_text(label): rank for rank, label in enumerate(labels)}
     places = np.array([place.get(category_text(label), -1) for label in found] + [-1], dtype=np.float64)

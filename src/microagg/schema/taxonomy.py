@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.errors import RecipeError
 
 __all__ = ["Taxonomy", "category_text"]
@@ -202,7 +202,7 @@ class Taxonomy:
         nodes = set(self.nodes)
         return [label for label in labels if category_text(label) not in nodes]
 
-    def distances(self, labels: Sequence[Any]) -> npt.NDArray[np.float64]:
+    def distances(self, labels: Sequence[Any]) -> FloatArray:
         """Semantic distance between every two of `labels`, in [0, 1).
 
         With A and B the two paths to the root, ``log2(1 + |A xor B| / |A or B|)``: the share of ancestors that
@@ -221,7 +221,7 @@ class Taxonomy:
         common = member @ member.T
         size = member.sum(axis=1)
         either = size[:, None] + size[None, :] - common
-        distances: npt.NDArray[np.float64] = np.log2(1.0 + (either - common) / either)
+        distances: FloatArray = np.log2(1.0 + (either - common) / either)
         return distances
 
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.partition.mdav import MDAV
 from microagg.privacy.budget import Budget
@@ -32,8 +32,6 @@ from microagg.tables.reference import datasets
 
 __all__ = ["DATA", "Curve", "Data", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 DOMAIN = 1.5  # times the largest value: the paper's domain
 CENSUS = ("FEDTAX", "POTHVAL", "INTVAL", "FICA")  # in file order; the printed order contradicts the printed figures

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import cells_in_order
 from microagg._random import uniforms_from
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
 from microagg.partition.mdav import MDAV
@@ -42,9 +42,6 @@ from microagg.studies.guided_tables import SETTINGS, Setting
 from microagg.tables.frames import Frame
 
 __all__ = ["METHODS", "Split", "run", "splits_of"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def spaces(target: str) -> dict[str, dict[str, Any]]:

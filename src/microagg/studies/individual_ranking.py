@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.partition.insensitive import InsensitiveMDAV
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Grid, SeededNoise, add_laplace
@@ -44,7 +45,6 @@ __all__ = [
     "variance_change",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 FIRST_EIGHT = ("AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC", "POTHVAL")
 FIRST_FOUR = ("FEDTAX", "POTHVAL", "INTVAL", "FICA")  # of the cross-moment paper, in file order

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
@@ -18,7 +18,6 @@ from microagg.schema.attribute import Role
 
 __all__ = ["ANONYMITY", "real_anonymity"]
 
-IntArray = npt.NDArray[np.int64]
 
 KNOWN_AT_ONCE = 3
 MOST_SETS = 100

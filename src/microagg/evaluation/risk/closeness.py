@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.records import Values
@@ -19,9 +20,6 @@ from microagg.schema.attribute import Kind
 from microagg.schema.encode import Measured
 
 __all__ = ["CLOSENESS", "CellShares", "cell_shares", "earth_movers_nominal", "earth_movers_ordered"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

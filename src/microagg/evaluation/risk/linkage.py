@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.attacker import all_or_sampled
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
@@ -25,8 +25,6 @@ __all__ = [
     "linked_by_distance",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_SETS = 1023
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.nearest import PointTree
@@ -15,7 +15,6 @@ from microagg.tables.frames import Frame
 
 __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _SAME_DISTANCE = 1e-9
 

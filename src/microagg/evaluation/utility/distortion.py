@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
@@ -16,9 +16,6 @@ from microagg.space.dependence import total_distortion
 from microagg.space.mixed import mixed_space
 
 __all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def distortion_of(one: Pair, rows: IntArray) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
@@ -14,8 +14,6 @@ from microagg.schema.attribute import Kind
 
 __all__ = ["DISTRIBUTION", "bins", "distribution_distances", "jensen_shannon"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BINS = 100
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
 __all__ = ["Moments", "correlations", "moments_of", "scaled"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, that is rounding error
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
@@ -13,7 +13,6 @@ from microagg.evaluation.utility.values import mean_of
 
 __all__ = ["PROBABILISTIC", "probabilistic_losses"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _TWENTIETHS = np.arange(1, 20)  # quantiles of 5, 10, ..., 95 %
 _NOTHING = 1e-18  # a variance that is rounding error, of numbers of size 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
@@ -15,7 +15,6 @@ from microagg.schema.attribute import Kind
 
 __all__ = ["PROPENSITY", "Propensity", "design", "propensity"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_CATEGORIES = 20
 _MOST_COLUMNS = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import BoolArray, FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
@@ -14,8 +14,6 @@ from microagg.schema.attribute import Kind
 
 __all__ = ["QUERIES", "Asked", "query_errors"]
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _N_QUERIES = 1000
 _LEAST = 0.001  # of the records: the sanity bound of relative errors

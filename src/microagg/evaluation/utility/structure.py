@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Worth
@@ -17,7 +17,6 @@ from microagg.schema.attribute import Kind
 
 __all__ = ["STRUCTURE", "rank_correlations"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _TOO_FEW = "needs two numeric or ordinal attributes that vary"
 

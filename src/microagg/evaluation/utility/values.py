@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
 from microagg.evaluation.pairs import Pair
@@ -17,8 +17,6 @@ from microagg.tables.frames import columns_phrase
 
 __all__ = ["VALUES", "mean_of", "relative_errors"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _NAMED = 12  # at most so many in a note
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Need, Worth
@@ -15,7 +15,6 @@ from microagg.evaluation.utility.values import mean_of, relative_errors
 
 __all__ = ["VARIATION", "information_loss"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _FLOOR = 0.01  # of the statistic's own scale: near zero, a relative change means nothing
 

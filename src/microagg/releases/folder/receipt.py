@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.releases.folder.json_files import read_json
 from microagg.releases.folder.orphans import PENDING
@@ -47,7 +47,7 @@ class Receipt:
     input: InputDigest
     id: str
     files: Mapping[str, str] = field(default_factory=dict)
-    origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    origins: IntArray | None = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -118,13 +118,13 @@ def receipt_beside(folder: str | Path) -> Receipt | None:
     return None
 
 
-def _packed(origins: npt.NDArray[np.int64]) -> str:
+def _packed(origins: IntArray) -> str:
     """Whole numbers as text: little-endian, 32 bits where they suffice, deflated, base 64."""
     kind = "<u4" if len(origins) == 0 or int(origins.max()) < 2**32 else "<u8"
     return f"{kind}:{base64.b64encode(zlib.compress(origins.astype(kind).tobytes())).decode()}"
 
 
-def _unpacked(text: str) -> npt.NDArray[np.int64]:
+def _unpacked(text: str) -> IntArray:
     kind, _, packed = text.partition(":")
     if kind not in ("<u4", "<u8"):
         raise ValueError("origins")

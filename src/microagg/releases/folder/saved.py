@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from microagg._typing import IntArray
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.json_files import read_json
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["SavedRelease", "origins_of", "recipe_of"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

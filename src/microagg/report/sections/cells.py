@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.evaluation.pairs import combinations, pair
 from microagg.recipe.choices import AggregateForm
@@ -16,8 +16,6 @@ from microagg.report.source import Material, whole_groups
 
 __all__ = ["cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Classes = tuple[Sequence[str], IntArray]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.errors import TableError
 from microagg.evaluation.alignment import RowKind
 from microagg.report.source import Material
@@ -16,7 +16,6 @@ from microagg.tables.frames import Frame
 
 __all__ = ["SHOWN", "correlations"]
 
-FloatArray = npt.NDArray[np.float64]
 
 SHOWN = 12
 
