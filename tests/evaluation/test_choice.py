@@ -14,7 +14,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg._progress import shown_by
 from microagg.errors import ParameterError, TableError
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.evaluate import DEFINITIONS
 from microagg.evaluation.records import PerRecord, Values
 from microagg.evaluation.result import Evaluation, Measure
@@ -153,7 +153,7 @@ def test_a_value_that_is_not_finite_is_no_value(people):
 
     frame = Frame.wrap(people)
     context = Context(frame, frame, RECIPE.schema, (), Rows(), options={"lambda_": 0.25})
-    definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: Worth(np.inf))
+    definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: MeasureResult(np.inf))
     measure, _ = definition.measured(context)
     assert (measure.value, measure.note, measure.formula) == (None, "not defined for these tables", "lambda = 0.25")
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
-from microagg._halt import Halt, attended, current_halt, unless_halted
+from microagg._halt import StopCondition, attended, current_halt, unless_halted
 from microagg.partition._kernels.chance import chance_from
 from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
 from microagg.partition._kernels.projection import shortest_path_starts
@@ -47,7 +47,7 @@ def test_attended_work_has_its_result_its_error_and_its_context():
     assert attended(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         attended(lambda: 1 / 0)
-    halt = Halt(100.0)
+    halt = StopCondition(100.0)
     assert attended(lambda: current_halt() is halt, halt)
     assert attended(lambda: attended(lambda: current_halt() is halt), halt)
     assert current_halt().reason == "budget"
@@ -84,7 +84,7 @@ def test_an_interrupt_ends_work_that_looks_at_its_flag_and_work_that_does_not():
 
 def test_work_that_keeps_its_best_returns_it_and_an_interrupt_reaches_what_comes_after():
     started = threading.Event()
-    halt = Halt()
+    halt = StopCondition()
 
     def searches() -> str:
         later = current_halt().then(None)
@@ -101,7 +101,7 @@ def test_work_that_keeps_its_best_returns_it_and_an_interrupt_reaches_what_comes
 
 
 def test_a_time_limit_sets_the_flag_of_attended_work():
-    halt = Halt(0.05)
+    halt = StopCondition(0.05)
 
     def looks() -> int:
         while not halt.flag[0]:
@@ -114,9 +114,9 @@ def test_a_time_limit_sets_the_flag_of_attended_work():
 
 def test_work_that_looks_at_nothing_is_left_when_its_time_is_over():
     free = threading.Event()
-    assert unless_halted(lambda: free.wait(LONG), Halt(0.05)) is None
+    assert unless_halted(lambda: free.wait(LONG), StopCondition(0.05)) is None
     free.set()
-    assert unless_halted(lambda: 5, Halt()) == 5
+    assert unless_halted(lambda: 5, StopCondition()) == 5
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_kernels_that_are_told_to_stop_do_nothing_more():
 
 
 def test_a_halted_solver_and_a_halted_certificate_promise_nothing():
-    X, over = normal(60), Halt(1e-9)
+    X, over = normal(60), StopCondition(1e-9)
     assert over.now()
     labels = MDAV(k=3).fit(X).labels_
     assert recombined(X, [labels, labels], (), over) == (None, False)

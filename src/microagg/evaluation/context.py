@@ -17,7 +17,7 @@ from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
 from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.encode import Measured, measure
+from microagg.schema.encode import EncodedColumn, encode
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
 
@@ -60,7 +60,7 @@ class Context:
     seed: int = 0
     _done: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def once(self, what: str, compute: Callable[[], T]) -> T:
+    def cached(self, what: str, compute: Callable[[], T]) -> T:
         """Work that several measures share: done when it is first asked for, under a name of its own."""
         if what not in self._done:
             self._done[what] = compute()
@@ -114,18 +114,18 @@ class Context:
         return (*self.pairs, *found)
 
     @cached_property
-    def confidential(self) -> tuple[Measured, ...]:
+    def confidential(self) -> tuple[EncodedColumn, ...]:
         """The released confidential attributes that can be measured: those with a kind that fits them."""
         return tuple(one for one in self._measured_or_not if not isinstance(one, TableError))
 
     @cached_property
-    def _measured_or_not(self) -> tuple[Measured | TableError, ...]:
+    def _measured_or_not(self) -> tuple[EncodedColumn | TableError, ...]:
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
         with_kind = [name for name in names if self.schema[name].kind is not None]
-        found: list[Measured | TableError] = []
+        found: list[EncodedColumn | TableError] = []
         for name in with_kind:
             try:
-                found.append(measure(self.after.column(name), self.schema[name]))
+                found.append(encode(self.after.column(name), self.schema[name]))
             except TableError as error:
                 found.append(error)
         return tuple(found)

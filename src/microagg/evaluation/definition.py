@@ -19,7 +19,7 @@ from microagg.evaluation.result import About, Better, Measure
 if TYPE_CHECKING:
     from microagg.evaluation.context import Context
 
-__all__ = ["Definition", "Need", "Worth", "choose"]
+__all__ = ["Definition", "MeasureResult", "Need", "choose"]
 
 
 _ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.RECORDS: 2}
@@ -38,7 +38,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True)
-class Worth:
+class MeasureResult:
     """What the computation of a measure found.
 
     Attributes
@@ -74,7 +74,7 @@ class Definition:
     formula : str
         How it is computed, in words. ``{name}`` stands for an option of the evaluation, for example ``{lambda_:g}``.
     compute : callable
-        From the context of an evaluation to a :class:`Worth`. It may rely on all of `needs`.
+        From the context of an evaluation to a :class:`MeasureResult`. It may rely on all of `needs`.
     low, high : float or None, or a callable that finds it from the context
     needs : tuple of Need
     default : bool
@@ -89,7 +89,7 @@ class Definition:
     group: str
     better: Better
     formula: str
-    compute: Callable[[Context], Worth] = field(repr=False)
+    compute: Callable[[Context], MeasureResult] = field(repr=False)
     low: float | None = 0.0
     high: float | Callable[[Context], float | None] | None = None
     needs: tuple[Need, ...] = ()
@@ -105,11 +105,11 @@ class Definition:
             lacking = [context.rows.kind.told]
         # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            worth = Worth(None, lacking[0]) if lacking else self.compute(context)
-        value, note = worth.value, worth.note
+            result = MeasureResult(None, lacking[0]) if lacking else self.compute(context)
+        value, note = result.value, result.note
         if value is not None and not math.isfinite(value):
             value, note = None, note or "not defined for these tables"
-        details = {of: _finite(part) for of, part in worth.details.items()}
+        details = {of: _finite(part) for of, part in result.details.items()}
         high = (None if unfit else self.high(context)) if callable(self.high) else self.high
         measure = Measure(
             self.name,
@@ -119,13 +119,13 @@ class Definition:
             self.better,
             self.formula.format_map(context.options),
             time.perf_counter() - started,
-            _finite(worth.spread),
+            _finite(result.spread),
             note,
             self.about,
-            _finite(worth.baseline),
+            _finite(result.baseline),
             details,
         )
-        return measure, worth.records
+        return measure, result.records
 
 
 def _finite(value: float | None) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.encode import Measured, measure
+from microagg.schema.encode import EncodedColumn, encode
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Column, Frame
 
@@ -31,12 +31,12 @@ class Pair:
 
     Attributes
     ----------
-    joint : Measured
+    joint : EncodedColumn
         The first table's values followed by the second's.
     n_first : int
     """
 
-    joint: Measured
+    joint: EncodedColumn
     n_first: int
 
     @property
@@ -109,7 +109,7 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
     """
     column = joined(first, second, name)
     loose = {"bounds": None} if attribute.kind is not Kind.NOMINAL else {"categories": None}
-    found = measure(column, attribute.model_copy(update=loose))
+    found = encode(column, attribute.model_copy(update=loose))
     if attribute.bounds is not None:
         found = replace(found, bounds=(column.number_of(attribute.bounds[0]), column.number_of(attribute.bounds[1])))
     return Pair(replace(found, attribute=attribute), first.n_records)

@@ -13,7 +13,7 @@ from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe
 from microagg.recipe.sweep import SweepChoice
 
-__all__ = ["SETTINGS", "Grid", "GridPoint", "grid_of"]
+__all__ = ["SETTINGS", "GridPoint", "SweepGrid", "grid_of"]
 
 SETTINGS = ("method", "k", "epsilon", "lambda", "alpha")
 """What points differ in."""
@@ -50,7 +50,7 @@ class GridPoint:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SweepGrid:
     """The points of a sweep, and why others were not made.
 
     Attributes
@@ -69,7 +69,7 @@ class Grid:
         return any(point.recipe.guides for point in self.points)
 
 
-def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
+def grid_of(recipe: Recipe, n_records: int | None = None) -> SweepGrid:
     """Combine the values of ``[sweep]``, or those derived from the recipe, into points that can be released.
 
     Parameters
@@ -109,7 +109,7 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
             points.append(GridPoint(_name_of(settings), settings, changed, repeats))
     if not points:
         raise RecipeError("no point of the sweep can be released:\n" + "\n".join(left_out))
-    return Grid(tuple(points), tuple(left_out))
+    return SweepGrid(tuple(points), tuple(left_out))
 
 
 def _derived_methods(recipe: Recipe) -> tuple[str, ...]:

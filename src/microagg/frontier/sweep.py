@@ -13,8 +13,8 @@ from microagg.errors import ParameterError
 from microagg.evaluation.definition import choose
 from microagg.evaluation.evaluate import DEFINITIONS
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, check_axes
-from microagg.frontier.grid import Grid, GridPoint, grid_of
-from microagg.frontier.store import Outcome, SweepFolder, key_of
+from microagg.frontier.grid import GridPoint, SweepGrid, grid_of
+from microagg.frontier.store import SweepFolder, SweepOutcome, key_of
 from microagg.frontier.workers import Task, measured
 from microagg.methods.catalogue import method_named
 from microagg.recipe.output import RowOrder
@@ -101,7 +101,7 @@ def sweep(
     grid = grid_of(recipe, frame.n_records)
     lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
     tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, SweepOutcome] = {}
     if store is not None:
         store.open()
         found = (store.finished(task.point, task.repeat, task.key) for task in tasks)
@@ -111,7 +111,7 @@ def sweep(
         outcomes[outcome.key] = outcome
 
     points = tuple(
-        _summed_up(point, [outcomes[task.key] for task in tasks if task.point == point.name]) for point in grid.points
+        _summarise(point, [outcomes[task.key] for task in tasks if task.point == point.name]) for point in grid.points
     )
     derived = axes_for(points, grid.guided)
     axes = Axes(utility or derived.utility, risk or derived.risk)
@@ -123,7 +123,7 @@ def sweep(
     return frontier
 
 
-def _tasks(grid: Grid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
+def _tasks(grid: SweepGrid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
     """Every repeat of every point; methods take turns, so that the time left can soon be told."""
     turns: dict[str, int] = {}
     ordered = []
@@ -137,7 +137,7 @@ def _tasks(grid: Grid, input_sha256: str, measures: tuple[str, ...], lambda_: fl
     return [task for _, task in sorted(ordered, key=lambda pair: pair[0])]
 
 
-def _summed_up(point: GridPoint, outcomes: Sequence[Outcome]) -> FrontierPoint:
+def _summarise(point: GridPoint, outcomes: Sequence[SweepOutcome]) -> FrontierPoint:
     """Means and spreads over the repeats of a point."""
     fine = sorted((one for one in outcomes if not one.failure), key=lambda one: one.repeat)
     failures = tuple(one.failure for one in outcomes if one.failure)
@@ -157,7 +157,7 @@ def _summed_up(point: GridPoint, outcomes: Sequence[Outcome]) -> FrontierPoint:
     )
 
 
-def _remarks(grid: Grid, axes: Axes) -> list[str]:
+def _remarks(grid: SweepGrid, axes: Axes) -> list[str]:
     remarks = [f"left out: {said}" if "made without" not in said else said for said in grid.left_out]
     if any(method_named(point.recipe.method).is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)

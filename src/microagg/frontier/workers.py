@@ -17,7 +17,7 @@ from microagg._progress import report
 from microagg._threads import THREADS
 from microagg.errors import MicroaggError
 from microagg.evaluation.evaluate import evaluate
-from microagg.frontier.store import Outcome, SweepFolder
+from microagg.frontier.store import SweepFolder, SweepOutcome
 from microagg.recipe.recipe import Recipe
 from microagg.releases.pipeline import release
 from microagg.releases.release import Release
@@ -60,7 +60,7 @@ class Task:
     lambda_: float
 
 
-def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[Outcome]:
+def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[SweepOutcome]:
     """Outcomes as they come, with progress; each is kept before it is told."""
     left = {task.key: task.recipe.method for task in tasks}
     took: dict[str, list[float]] = {}
@@ -83,7 +83,7 @@ def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, 
         ) from None
 
 
-def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None) -> Iterator[Outcome]:
+def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None) -> Iterator[SweepOutcome]:
     for task in tasks:
         with _noticing_interrupts() as interrupts:
             outcome = _run(table, task)
@@ -92,7 +92,9 @@ def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
         yield _kept(outcome, store)
 
 
-def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[Outcome]:
+def _on_workers(
+    table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int
+) -> Iterator[SweepOutcome]:
     from joblib import Parallel, delayed, parallel_config
 
     # One thread each: together the processes keep all cores busy, and more threads would only get in each other's way.
@@ -101,7 +103,7 @@ def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
         yield from pool(delayed(_run_alone)(table, task, store, os.getpid()) for task in tasks)
 
 
-def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None, starter: int) -> Outcome:
+def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None, starter: int) -> SweepOutcome:
     """Run a task in a process that is there for nothing else; inside another pool there may be none to be had."""
     if os.getpid() == starter:
         return _kept(_run(table, task), store)
@@ -139,13 +141,13 @@ def _noticing_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _kept(outcome: Outcome, store: SweepFolder | None) -> Outcome:
+def _kept(outcome: SweepOutcome, store: SweepFolder | None) -> SweepOutcome:
     if store is not None:
         store.keep(outcome)
     return outcome
 
 
-def _run(table: pa.Table, task: Task) -> Outcome:
+def _run(table: pa.Table, task: Task) -> SweepOutcome:
     """Make a release and measure it; what fails is told, not raised, so that the other points go on."""
     started = time.perf_counter()
     try:
@@ -154,10 +156,10 @@ def _run(table: pa.Table, task: Task) -> Outcome:
         failure = str(error)
     except Exception as error:
         failure = _withheld(error)
-    return Outcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=failure)
+    return SweepOutcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=failure)
 
 
-def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome:
+def _release_and_measure(table: pa.Table, task: Task, started: float) -> SweepOutcome:
     made = release(table, task.recipe, seed=task.seed)
     found = [*evaluate(table, made, task.recipe, measures=task.measures, lambda_=task.lambda_)]
     notes = {measure.name: measure.note for measure in found if measure.note}
@@ -168,7 +170,7 @@ def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome
         as_read = {one.name: one for one in seen}
         found = [as_read.get(measure.name, measure) for measure in found]
         notes |= dict.fromkeys(read, AS_READ)
-    return Outcome(
+    return SweepOutcome(
         task.key,
         task.point,
         task.repeat,

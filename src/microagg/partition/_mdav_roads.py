@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import Halt, current_halt
+from microagg._halt import StopCondition, current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg.partition._compiling import announce_compiling, needs_compiling
@@ -50,7 +50,7 @@ def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
     return _Peeling(near_one(X), k, 3 * k, "auto", gives_up).run()
 
 
-def _plain(X: FloatArray, k: int, two_cells_from: int, halt: Halt) -> IntArray:
+def _plain(X: FloatArray, k: int, two_cells_from: int, halt: StopCondition) -> IntArray:
     """Scan all remaining records in float64."""
     from microagg.partition._kernels.mdav import form_cells, sums_of_columns
 

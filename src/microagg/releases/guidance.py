@@ -17,7 +17,7 @@ from microagg.partition.base import within_cell_sse
 from microagg.recipe.recipe import Recipe
 from microagg.releases.alpha import ALPHAS, choose_alpha, smallest_table
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 from microagg.space.dependence import dependence_space, dependence_weight, total_distortion
 from microagg.space.discriminant import Discriminant
 from microagg.space.mixed import mixed_space
@@ -58,7 +58,7 @@ class Guidance:
 def guided(
     matrix: FloatArray,
     attributes: Sequence[str],
-    guides: Sequence[Measured],
+    guides: Sequence[EncodedColumn],
     recipe: Recipe,
     form_cells: Callable[[FloatArray], IntArray],
     predict: Callable[..., FloatArray] = cross_fitted,
@@ -71,7 +71,7 @@ def guided(
         The block's quasi-identifiers.
     attributes : sequence of str
         Their names.
-    guides : sequence of Measured
+    guides : sequence of EncodedColumn
         The attributes that help, as :func:`microagg.releases.prepare.prepare` settled them.
     form_cells : callable
         From a matrix to cells, as the recipe's method forms them; ``alpha = "auto"`` tries it.
@@ -102,7 +102,7 @@ def guided(
 
 
 def _discriminant(
-    matrix: FloatArray, target: Measured, recipe: Recipe, form_cells: Callable[[FloatArray], IntArray]
+    matrix: FloatArray, target: EncodedColumn, recipe: Recipe, form_cells: Callable[[FloatArray], IntArray]
 ) -> Guidance:
     assert recipe.space.discriminant is not None
     alpha = recipe.space.discriminant.alpha
@@ -125,7 +125,7 @@ def _discriminant(
     return Guidance(fitted.apply(matrix), facts)
 
 
-def _refuse_constant(targets: Sequence[Measured]) -> None:
+def _refuse_constant(targets: Sequence[EncodedColumn]) -> None:
     for target in targets:
         different = len(np.unique(target.values[~target.missing]))
         if different < 2:
@@ -145,7 +145,7 @@ def told(
     matrix: FloatArray,
     attributes: Sequence[str],
     labels: IntArray,
-    guides: Sequence[Measured],
+    guides: Sequence[EncodedColumn],
     recipe: Recipe,
 ) -> Told:
     """Say that the cells of a block were guided, by what, and how diverse the guiding attributes are in them."""
@@ -216,7 +216,9 @@ def fault_of_guidance(facts: Mapping[str, Any], recipe: Recipe) -> str:
     return "" if fits and all(type(one) is float for one in figures) else "tells of other guided cells than its recipe"
 
 
-def told_of_pairing(attributes: Sequence[str], labels: IntArray, paired: Sequence[Measured], recipe: Recipe) -> Told:
+def told_of_pairing(
+    attributes: Sequence[str], labels: IntArray, paired: Sequence[EncodedColumn], recipe: Recipe
+) -> Told:
     """Say that the draws of a block were paired with labels, and how diverse these are in the cells."""
     if not paired:
         return Told((), {})
@@ -243,7 +245,7 @@ def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
     return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {names_phrase(attributes)})"
 
 
-def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:
+def cells_diversity(guides: Sequence[EncodedColumn], labels: IntArray) -> Diversity:
     """How diverse attributes published as they are turn out within cells."""
     exact, coarse = [], []
     for guide in guides:

@@ -17,7 +17,7 @@ from microagg.recipe.choices import AggregateForm, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.encode import Measured, measure
+from microagg.schema.encode import EncodedColumn, encode
 from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
@@ -40,11 +40,11 @@ class Prepared:
         The records that will be published.
     rows : ndarray
         Their places in the input.
-    measured : dict of name to Measured
+    measured : dict of name to EncodedColumn
         The quasi-identifiers, in the order of the table; missing values settled by the policy.
-    guides : dict of name to Measured
+    guides : dict of name to EncodedColumn
         Attributes that help to form the cells and are published as they are; missing values settled by the policy.
-    paired : dict of name to Measured
+    paired : dict of name to EncodedColumn
         Attributes that draws are paired with, published as they are; no missing value is filled in.
     weights : ndarray or None
     remarks : tuple of str
@@ -52,9 +52,9 @@ class Prepared:
 
     frame: Frame
     rows: IntArray
-    measured: dict[str, Measured]
-    guides: dict[str, Measured]
-    paired: dict[str, Measured]
+    measured: dict[str, EncodedColumn]
+    guides: dict[str, EncodedColumn]
+    paired: dict[str, EncodedColumn]
     weights: FloatArray | None
     remarks: tuple[str, ...]
 
@@ -86,7 +86,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     protected = set(recipe.schema.quasi_identifiers)
     names = [name for name in frame.names if name in protected]
     data_free = method_named(recipe.method).data_free_space
-    measured = [measure(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
+    measured = [encode(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
     guides, paired = (
         [_measure_guide(frame.column(name), recipe.attributes[name]) for name in names_of]
         for names_of in (recipe.guides, recipe.aggregate.paired_with)
@@ -147,7 +147,7 @@ def as_they_are(frame: Frame) -> Prepared:
     return Prepared(frame, np.arange(frame.n_records), {}, {}, {}, None, ())
 
 
-def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
+def _refuse_missing(what: str, incomplete: Sequence[EncodedColumn]) -> None:
     if incomplete:
         counts = names_phrase([f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete])
         raise TableError(
@@ -156,15 +156,15 @@ def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
         )
 
 
-def _measure_guide(column: Column, attribute: Attribute) -> Measured:
+def _measure_guide(column: Column, attribute: Attribute) -> EncodedColumn:
     """Measure a column that is published as it is: its numbers may have been kept as the text of a file."""
     import pyarrow as pa
 
     if attribute.kind is Kind.NUMERIC and column.is_text:
-        # What is no number stays text, and is refused with its count by `measure`.
+        # What is no number stays text, and is refused with its count by `encode`.
         with suppress(pa.ArrowInvalid):
             column = Column(column.name, column.values.cast(pa.float64()))
-    return measure(column, attribute)
+    return encode(column, attribute)
 
 
 def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
@@ -185,7 +185,7 @@ def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
     return weights / largest  # only their ratios count, and sums of these cannot overflow
 
 
-def _impute(column: Measured, weights: FloatArray | None) -> Measured:
+def _impute(column: EncodedColumn, weights: FloatArray | None) -> EncodedColumn:
     present = column.values[~column.missing]
     if not len(present):
         raise TableError(f"column {column.name!r} has no value at all to impute from")

@@ -17,13 +17,13 @@ from microagg.tables.frames import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Measured", "measure", "ranks_of"]
+__all__ = ["EncodedColumn", "encode", "ranks_of"]
 
 _LARGEST = 1e300
 
 
 @dataclass(frozen=True)
-class Measured:
+class EncodedColumn:
     """A column on its scale.
 
     Attributes
@@ -61,7 +61,7 @@ class Measured:
         declared = self.attribute.resolution
         return self.column.resolution if declared is None else declared * self.column.unit
 
-    def take(self, rows: IntArray) -> Measured:
+    def take(self, rows: IntArray) -> EncodedColumn:
         """The same attribute of some of the records."""
         import pyarrow as pa
 
@@ -84,7 +84,7 @@ class Measured:
         return self.column.array.take(pa.array(rows, mask=missing))
 
 
-def measure(column: Column, attribute: Attribute, *, data_free: bool = False) -> Measured:
+def encode(column: Column, attribute: Attribute, *, data_free: bool = False) -> EncodedColumn:
     """Put a column on the scale its declaration names.
 
     Parameters
@@ -100,13 +100,13 @@ def measure(column: Column, attribute: Attribute, *, data_free: bool = False) ->
         declared or are not in the taxonomy, an ordinal attribute without an order. Counts are named, values never.
     """
     if attribute.kind is Kind.NUMERIC:
-        return _measure_numeric(column, attribute, data_free)
+        return _encode_numeric(column, attribute, data_free)
     if attribute.kind is Kind.ORDINAL:
-        return _measure_ordinal(column, attribute)
-    return _measure_nominal(column, attribute)
+        return _encode_ordinal(column, attribute)
+    return _encode_nominal(column, attribute)
 
 
-def _measure_numeric(column: Column, attribute: Attribute, data_free: bool) -> Measured:
+def _encode_numeric(column: Column, attribute: Attribute, data_free: bool) -> EncodedColumn:
     bounds = None
     if attribute.bounds is not None:
         outside = column.n_outside(*attribute.bounds)
@@ -123,10 +123,10 @@ def _measure_numeric(column: Column, attribute: Attribute, data_free: bool) -> M
     huge = int((np.abs(values) > _LARGEST).sum())
     if huge:
         raise TableError(f"column {column.name!r} holds {huge} values beyond {_LARGEST:g}; their mean cannot be taken")
-    return Measured(column, attribute, values, bounds=bounds)
+    return EncodedColumn(column, attribute, values, bounds=bounds)
 
 
-def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
+def _encode_ordinal(column: Column, attribute: Attribute) -> EncodedColumn:
     codes, found = column.encoded
     order = attribute.categories or column.ordered_categories
     if order is None and (column.is_text or column.is_boolean):
@@ -136,17 +136,17 @@ def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
         )
     labels = tuple(found) if order is None else tuple(order)
     values = ranks_of(column, codes, found, labels)
-    return Measured(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
+    return EncodedColumn(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
 
 
-def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
+def _encode_nominal(column: Column, attribute: Attribute) -> EncodedColumn:
     codes, found = column.encoded
     labels = tuple(found) if attribute.categories is None else tuple(attribute.categories)
     if attribute.taxonomy is not None:
         absent = attribute.taxonomy.absent(labels)
         if absent:
             raise TableError(f"column {column.name!r} has {len(absent)} categories that are not in its taxonomy")
-    return Measured(column, attribute, ranks_of(column, codes, found, labels), labels)
+    return EncodedColumn(column, attribute, ranks_of(column, codes, found, labels), labels)
 
 
 def ranks_of(

@@ -37,7 +37,7 @@ from microagg.releases.prepare import prepare
 from microagg.releases.representatives import published_columns, sampled_columns
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import cross_fitted
-from microagg.studies.guided_summary import TEST_SHARE, as_markdown, outcomes_of
+from microagg.studies.guided_summary import TEST_SHARE, as_markdown, gather_scores
 from microagg.studies.guided_tables import SETTINGS, Setting
 from microagg.tables.frames import Frame
 
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     numbers = range(part - 1, splits, parts)
     for name in chosen.data:
         points = run(SETTINGS[name], ks, numbers, methods=chosen.methods, results=chosen.results, tell=_tell)
-        outcomes = outcomes_of(points)
+        outcomes = gather_scores(points)
         print(f"## {SETTINGS[name].name}\n")
         for title, score in (("Accuracy", "accuracy"), ("F-measure", "f_measure")):
             print(f"{title}:\n\n{as_markdown(outcomes, score)}")

@@ -9,7 +9,7 @@ import numpy as np
 from microagg._typing import IntArray
 from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.records import Values
@@ -56,22 +56,24 @@ def real_anonymity(codes: Sequence[IntArray]) -> float:
     return len(keys) / len(np.unique(keys))
 
 
-def _k(context: Context) -> Worth:
+def _k(context: Context) -> MeasureResult:
     sizes = context.cell_sizes
     records = Values("released", sizes[context.cells].astype(np.float64)) if context.per_record else None
-    return Worth(float(sizes.min()), records=records)
+    return MeasureResult(float(sizes.min()), records=records)
 
 
-def _k_prime_of_sets(context: Context) -> Worth:
+def _k_prime_of_sets(context: Context) -> MeasureResult:
     names = [one.name for one in context.pairs]
     codes = [codes_of(context.after, name) for name in names]
     sets = known_sets(context) or sets_of_size(len(names), KNOWN_AT_ONCE, MOST_SETS, context.rng("known attributes"))
     found = {", ".join(names[j] for j in known): real_anonymity([codes[j] for j in known]) for known in sets}
     values = np.array(list(found.values()))
-    return Worth(float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found)
+    return MeasureResult(
+        float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found
+    )
 
 
-def _unique_values(context: Context) -> Worth:
+def _unique_values(context: Context) -> MeasureResult:
     names = context.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
     details: dict[str, float | None] = {
         name: single_values(codes_of(context.after, name)) / context.after.n_records
@@ -79,8 +81,8 @@ def _unique_values(context: Context) -> Worth:
         if name in context.after.names
     }
     if not details:
-        return Worth(None, "no attribute is published as it is")
-    return Worth(max(value for value in details.values() if value is not None), details=details)
+        return MeasureResult(None, "no attribute is published as it is")
+    return MeasureResult(max(value for value in details.values() if value is not None), details=details)
 
 
 def _records(context: Context) -> float:
@@ -104,7 +106,7 @@ ANONYMITY = (
         "anonymity",
         "higher",
         "released records per different combination of all quasi-identifiers",
-        lambda context: Worth(context.after.n_records / len(context.cell_sizes)),
+        lambda context: MeasureResult(context.after.n_records / len(context.cell_sizes)),
         low=1.0,
         high=_records,
     ),
@@ -125,7 +127,7 @@ ANONYMITY = (
         "anonymity",
         "lower",
         "share of released records whose combination of quasi-identifiers no other record has",
-        lambda context: Worth(float((context.cell_sizes == 1).sum()) / context.after.n_records),
+        lambda context: MeasureResult(float((context.cell_sizes == 1).sum()) / context.after.n_records),
         high=1.0,
     ),
     Definition(

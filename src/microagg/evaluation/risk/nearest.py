@@ -6,7 +6,7 @@ import numpy as np
 
 from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import joined, pair
 from microagg.evaluation.points import points_of
@@ -44,23 +44,23 @@ def closer_to_first(to_first: FloatArray, to_second: FloatArray) -> FloatArray:
     return np.where(same, 0.5, (to_first < to_second).astype(np.float64))
 
 
-def _distance_to_closest(context: Context) -> Worth:
+def _distance_to_closest(context: Context) -> MeasureResult:
     original, released = points_of(context.pairs)
     distances = distances_to_closest(original, released)
     details: dict[str, float | None] = {f"{share} %": float(np.percentile(distances, share)) for share in (1, 5, 25)}
     details["share at distance 0"] = float((distances == 0).mean())
     records = Values("released", distances) if context.per_record else None
-    return Worth(float(np.median(distances)), details=details, records=records)
+    return MeasureResult(float(np.median(distances)), details=details, records=records)
 
 
-def _closer_than_holdout(context: Context) -> Worth:
+def _closer_than_holdout(context: Context) -> MeasureResult:
     assert context.holdout is not None
     everyone, released = _with_holdout(context, context.holdout)
     n_original, n_holdout = context.before.n_records, context.holdout.n_records
     to_original = distances_to_closest(everyone[:n_original], released)
     to_holdout = distances_to_closest(everyone[n_original:], released)
     closer = closer_to_first(to_original, to_holdout)
-    return Worth(
+    return MeasureResult(
         float(closer.mean()),
         baseline=n_original / (n_original + n_holdout),
         details={

@@ -10,7 +10,7 @@ import numpy as np
 from microagg._progress import report
 from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.records import Values
 from microagg.schema.attribute import Kind
@@ -201,7 +201,7 @@ def _shared_combinations(first: IntArray, second: IntArray) -> Iterator[tuple[in
         report("counting agreements", done / 2 ** len(a))
 
 
-def _probabilistic_linkage(context: Context) -> Worth:
+def _probabilistic_linkage(context: Context) -> MeasureResult:
     sides = [agreement_classes(one) for one in context.pairs]
     first, second = (np.column_stack([side[i] for side in sides]) for i in (0, 1))
     note = ""
@@ -214,7 +214,7 @@ def _probabilistic_linkage(context: Context) -> Worth:
     found = agreement_weights(agreement_counts(first, second), len(first))
     linked = chance_of_match(first, second, context.aligned_rows, found.weights)
     records = Values("released", linked) if context.per_record else None
-    return Worth(float(linked.mean()), note, baseline=1.0 / len(first), records=records)
+    return MeasureResult(float(linked.mean()), note, baseline=1.0 / len(first), records=records)
 
 
 PROBABILISTIC = (

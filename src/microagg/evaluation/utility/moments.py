@@ -10,14 +10,14 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
-__all__ = ["Moments", "correlations", "moments_of", "scaled"]
+__all__ = ["PairwiseMoments", "correlations", "moments_of", "scaled"]
 
 
 _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, that is rounding error
 
 
 @dataclass(frozen=True)
-class Moments:
+class PairwiseMoments:
     """Of each attribute from its present values, of each two from the records where both are present.
 
     Attributes
@@ -46,7 +46,7 @@ def scaled(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
     return np.column_stack(sides[0]), np.column_stack(sides[1])
 
 
-def moments_of(X: FloatArray) -> Moments:
+def moments_of(X: FloatArray) -> PairwiseMoments:
     """Moments with divisor n, of columns that are already of size 1 or so."""
     present = ~np.isnan(X)
     full = bool(present.all())
@@ -67,7 +67,7 @@ def moments_of(X: FloatArray) -> Moments:
     correlations[(of_first <= _NOTHING) | (of_first.T <= _NOTHING)] = np.nan
     correlations = np.clip(correlations, -1.0, 1.0)
     variances = np.diag(covariances).copy()
-    return Moments(counts, means, variances, covariances, correlations)
+    return PairwiseMoments(counts, means, variances, covariances, correlations)
 
 
 def correlations(X: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.utility.moments import moments_of, scaled
 from microagg.evaluation.utility.values import mean_of
 
@@ -108,10 +108,10 @@ def _average(losses: FloatArray) -> float | None:
     return float(had.mean()) if len(had) else None
 
 
-def _pil(context: Context) -> Worth:
+def _pil(context: Context) -> MeasureResult:
     varying = [one for one in context.numbers if not one.is_constant]
     if not varying:
-        return Worth(None, "every numeric or ordinal quasi-identifier is constant in the original")
+        return MeasureResult(None, "every numeric or ordinal quasi-identifier is constant in the original")
     return mean_of(probabilistic_losses(*scaled(varying)))
 
 

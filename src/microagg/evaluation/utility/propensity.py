@@ -9,7 +9,7 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
 
@@ -180,11 +180,11 @@ def design(pairs: tuple[Pair, ...]) -> FloatArray:
     return np.column_stack(columns)
 
 
-def _pmse(context: Context) -> Worth:
+def _pmse(context: Context) -> MeasureResult:
     found = propensity(design(context.published), context.before.n_records)
     if not found.n_coefficients:
-        return Worth(0.0, "all records of both tables are equal", baseline=0.0)
-    return Worth(
+        return MeasureResult(0.0, "all records of both tables are equal", baseline=0.0)
+    return MeasureResult(
         found.pmse,
         baseline=found.expected,
         details={

@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg._typing import BoolArray, FloatArray
 from microagg.evaluation.alignment import RowKind
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
 
@@ -73,12 +73,12 @@ def query_errors(pairs: Sequence[Pair], n_conditions: int, n_queries: int, rng: 
     return errors
 
 
-def _error(pairs: Sequence[Pair], n_conditions: int, rng: np.random.Generator) -> Worth:
+def _error(pairs: Sequence[Pair], n_conditions: int, rng: np.random.Generator) -> MeasureResult:
     usable = [one for one in pairs if not one.missing[0].all()]
     if not usable:
-        return Worth(None, "every value is missing in the original")
+        return MeasureResult(None, "every value is missing in the original")
     errors = query_errors(usable, n_conditions, _N_QUERIES, rng)
-    return Worth(
+    return MeasureResult(
         float(errors.mean()),
         spread=float(errors.std(ddof=1)),
         details={"median": float(np.median(errors)), "95 % of queries below": float(np.quantile(errors, 0.95))},

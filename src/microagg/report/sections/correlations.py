@@ -11,7 +11,7 @@ from microagg.errors import TableError
 from microagg.evaluation.alignment import RowKind
 from microagg.report.source import Material
 from microagg.schema.attribute import Kind
-from microagg.schema.encode import measure
+from microagg.schema.encode import encode
 from microagg.tables.frames import Frame
 
 __all__ = ["SHOWN", "correlations"]
@@ -53,7 +53,7 @@ def correlations(material: Material) -> dict[str, Any]:
 def _values(frame: Frame, name: str, material: Material) -> FloatArray:
     attribute = material.schema[name]
     loose = attribute.model_copy(update={"bounds": None})
-    values = measure(frame.column(name), loose).values
+    values = encode(frame.column(name), loose).values
     return np.where(np.isfinite(values), values, np.nan)
 
 
