@@ -16,8 +16,7 @@ from microagg._progress import shown_by
 from microagg.errors import ParameterError, TableError
 from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.evaluate import DEFINITIONS
-from microagg.evaluation.records import PerRecord, Values
-from microagg.evaluation.result import Evaluation, Measure
+from microagg.evaluation.result import Evaluation, Measure, PerRecord, Values
 
 RECIPE = Recipe(k=2, attributes={"x": numeric(), "y": numeric(), "id": "identifier"})
 

@@ -66,7 +66,7 @@ def release(
     from microagg.releases.input import TEXT_FORMATS, read_input
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.release import FILES, STATEMENT
-    from microagg.statements.exposure_text import TITLE, told
+    from microagg.statements.exposure_text import TITLE, describe_exposure
     from microagg.statements.statement import printable
     from microagg.tables.formats.declared_missing import declared_missing_phrase
     from microagg.tables.formats.labels import has_labels
@@ -132,7 +132,7 @@ def release(
     if len(written["recounts"]) > _SHOWN:
         least = min(count["smallest"] for count in written["recounts"])
         say(f"... and so of {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} times.")
-    exposed = told(written.get("exposure", ()))
+    exposed = describe_exposure(written.get("exposure", ()))
     if exposed:
         say(TITLE)
     for sentence in exposed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,12 @@ import numpy as np
 from microagg._typing import IntArray
 from microagg.errors import ParameterError, TableError
 from microagg.evaluation.pairs import joined, rows_belong_together
+from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Role
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
-__all__ = ["RowKind", "Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
+__all__ = ["Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
 
 
 _NEEDS = "needs aligned rows (row i of both tables the same record)"
@@ -23,21 +23,6 @@ _HOW = (
     "whoever made it can tell: microagg.evaluate(original, release), or --receipt on the command line. Or make one "
     'with [output] order = "kept", or name a key'
 )
-
-
-class RowKind(StrEnum):
-    """What a row of a released table is."""
-
-    RECORDS = "records"
-    MEANS = "means"
-    RANKS = "ranks"
-
-    @property
-    def told(self) -> str:
-        """Why measures that need more cannot be had."""
-        if self is RowKind.RANKS:
-            return "rows of this release are ranks, not records: values in a row do not belong together"
-        return "rows of this release are repeated means, not records" if self is RowKind.MEANS else ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +46,7 @@ class Rows:
 
 def rows_of_kind(kind: RowKind) -> Rows:
     """Rows that are no records."""
-    return Rows(None, kind.told, kind)
+    return Rows(None, kind.limitation, kind)
 
 
 def align(

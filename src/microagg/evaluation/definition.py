@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg.errors import ParameterError, did_you_mean
-from microagg.evaluation.alignment import RowKind
-from microagg.evaluation.records import Values
-from microagg.evaluation.result import About, Better, Measure
+from microagg.evaluation.result import About, Better, Measure, RowKind, Values
 
 if TYPE_CHECKING:
     from microagg.evaluation.context import Context
@@ -102,7 +100,7 @@ class Definition:
         lacking = [said for need in self.needs if (said := context.lacks(need))]
         unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
         if unfit:
-            lacking = [context.rows.kind.told]
+            lacking = [context.rows.kind.limitation]
         # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             result = MeasureResult(None, lacking[0]) if lacking else self.compute(context)

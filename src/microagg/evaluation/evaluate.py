@@ -8,12 +8,11 @@ from typing import Any
 from microagg._progress import report
 from microagg._validation import Integer, Real, check_parameters
 from microagg.errors import ParameterError, TableError, did_you_mean
-from microagg.evaluation.alignment import RowKind, Rows, align, rows_of_kind
+from microagg.evaluation.alignment import Rows, align, rows_of_kind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, choose
 from microagg.evaluation.pairs import pair, same_values
-from microagg.evaluation.records import PerRecord
-from microagg.evaluation.result import Evaluation
+from microagg.evaluation.result import Evaluation, PerRecord, RowKind
 from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting

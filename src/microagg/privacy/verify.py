@@ -7,10 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import label_combinations
-from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.tables.frames import columns_phrase
 from microagg.tables.type_ranges import values_out_of_range
@@ -88,7 +86,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
             raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
-    sizes = _sizes(codes, table.num_rows)
+    sizes = np.bincount(label_combinations(codes, table.num_rows))
     below = sizes[sizes < k]
     return Recount(
         attributes=tuple(attributes),
@@ -98,15 +96,6 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
         records_below=int(below.sum()),
         k=k,
     )
-
-
-def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> IntArray:
-    if not n_records:
-        return np.zeros(0, dtype=np.int64)
-    # The codes of one attribute are small numbers as they are, but for missing ones.
-    labels = codes[0].astype(np.int64) + 1 if len(codes) == 1 else label_combinations(codes, n_records)
-    sizes = np.bincount(labels)
-    return sizes[sizes > 0]
 
 
 def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:

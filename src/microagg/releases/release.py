@@ -236,12 +236,12 @@ class Release:
         full: bool = False,
     ) -> Report:
         """The report; on a table that was written it is about that table as it is read, as a check will be."""
-        from microagg.report.document import Report
-        from microagg.report.source import Material
+        from microagg.releases.report_results import make_report
+        from microagg.report.source import ReportRequest
 
-        released, original = self._measured(written)
-        return Report.of(
-            Material(
+        released, original = self._tables_to_measure(written)
+        return make_report(
+            ReportRequest(
                 released,
                 self.recipe,
                 original,
@@ -255,7 +255,7 @@ class Release:
             )
         )
 
-    def _measured(self, written: Path | None) -> tuple[Frame, Frame | None]:
+    def _tables_to_measure(self, written: Path | None) -> tuple[Frame, Frame | None]:
         """The released and the original table to measure: text that was kept as it is written is read as it will be."""
         released = self.frame if written is None else Frame.wrap(read_own(written, self.recipe))
         if written is None:

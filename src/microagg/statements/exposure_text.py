@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LEAST_TOLD", "TITLE", "coarse_count", "told"]
+__all__ = ["LEAST_TOLD", "TITLE", "coarse_count", "describe_exposure"]
 
 LEAST_TOLD = 10
 """The fewest records a public figure may be about, whatever k is."""
@@ -25,12 +25,13 @@ def coarse_count(count: int) -> int:
     return int(float(f"{count:.2g}"))
 
 
-def told(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:
+def describe_exposure(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:
     """Entries as sentences, of each sort the first ones.
 
     Examples
     --------
-    >>> told([{"what": "categories", "attribute": "job", "before": 9, "after": 8, "vanished": ["smith"], "shrunk": []}])
+    >>> gone = {"what": "categories", "attribute": "job", "before": 9, "after": 8, "vanished": ["smith"], "shrunk": []}
+    >>> describe_exposure([gone])
     ["'job' had 9 categories and has 8; vanished: smith"]
     """
     sentences = []

@@ -10,7 +10,7 @@ from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import Recount
-from microagg.statements.exposure_text import TITLE, told
+from microagg.statements.exposure_text import TITLE, describe_exposure
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement", "printable"]
@@ -126,7 +126,7 @@ class Statement:
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
             lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
-        exposed = told(self.exposure or ())
+        exposed = describe_exposure(self.exposure or ())
         if exposed:
             lines += [TITLE, *_bullets(exposed)]
         remarks = self._all_remarks()
@@ -136,15 +136,15 @@ class Statement:
 
     def _spending(self) -> list[str]:
         assert self.budget is not None
-        told = [
+        lines = [
             f"epsilon {one['epsilon']:.6g} by {one['mechanism']} on {one['on']}"
             + (f", scale {one['scale']:.6g}" if one.get("scale") is not None else "")
             + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
             for one in self.budget["expenses"]
         ]
-        if len(told) > _SHOWN:
-            told[_SHOWN:] = [f"and by {len(told) - _SHOWN:,} more, which statement.json lists"]
-        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
+        if len(lines) > _SHOWN:
+            lines[_SHOWN:] = [f"and by {len(lines) - _SHOWN:,} more, which statement.json lists"]
+        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(lines)]
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from microagg._labels import label_combinations
 from microagg._typing import IntArray
 from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.evaluation.risk.linkage import known_sets
 from microagg.schema.attribute import Role
 
@@ -21,8 +22,6 @@ __all__ = ["ANONYMITY", "real_anonymity"]
 
 KNOWN_AT_ONCE = 3
 MOST_SETS = 100
-
-_LARGEST_KEY = 2**62
 
 
 def real_anonymity(codes: Sequence[IntArray]) -> float:
@@ -43,17 +42,8 @@ def real_anonymity(codes: Sequence[IntArray]) -> float:
     .. [1] Nin, J., Herranz, J. & Torra, V. (2008). How to group attributes in multivariate microaggregation.
        IJUFKS 16(supp01), 121-138. doi:10.1142/S0218488508005285
     """
-    keys = np.zeros(len(codes[0]), dtype=np.int64)
-    span = 1
-    for column in codes:
-        low = int(column.min(initial=0))
-        size = int(column.max(initial=0)) - low + 1
-        if span * size > _LARGEST_KEY:
-            _, keys = np.unique(keys, return_inverse=True)
-            span = int(keys.max(initial=0)) + 1
-        keys = keys * size + (column - low)
-        span *= size
-    return len(keys) / len(np.unique(keys))
+    labels = label_combinations(codes, len(codes[0]))
+    return len(labels) / (int(labels.max()) + 1)
 
 
 def _k(context: Context) -> MeasureResult:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn

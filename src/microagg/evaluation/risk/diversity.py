@@ -19,7 +19,7 @@ from microagg.evaluation.diversity import (
     label_diversity,
     recursive_per_cell,
 )
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn
 from microagg.space.standardize import standardize

@@ -11,7 +11,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 
 __all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval_disclosure_rank", "places_among"]
 

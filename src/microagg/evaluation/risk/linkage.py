@@ -14,7 +14,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.points import attribute_points, join_points
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 
 __all__ = [
     "LINKAGE",

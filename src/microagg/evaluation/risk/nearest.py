@@ -10,7 +10,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import joined, pair
 from microagg.evaluation.points import points_of
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.tables.frames import Frame
 
 __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]

@@ -12,7 +12,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.schema.attribute import Kind
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._typing import FloatArray, IntArray
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._typing import FloatArray
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import moments_of, scaled
 from microagg.evaluation.utility.values import mean_of
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Kind
 
 __all__ = ["QUERIES", "Asked", "query_errors"]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from microagg._typing import FloatArray
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import correlations, moments_of, scaled
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.learning import Learning, check_target, learn
-from microagg.evaluation.result import Measure
+from microagg.evaluation.result import Measure, RowKind
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 

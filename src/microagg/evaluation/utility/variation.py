@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from microagg._typing import FloatArray
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import PairwiseMoments, moments_of, scaled
 from microagg.evaluation.utility.values import mean_of, relative_errors
 

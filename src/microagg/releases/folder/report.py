@@ -203,8 +203,8 @@ def report_on_tables(
         As in :func:`microagg.evaluate`.
     """
     from microagg.evaluation.alignment import align
-    from microagg.report.document import Report
-    from microagg.report.source import Material
+    from microagg.releases.report_results import make_report
+    from microagg.report.source import ReportRequest
 
     saved = SavedRelease.open(released) if released.is_dir() else None
     table = released if saved is None else saved.table
@@ -217,7 +217,7 @@ def report_on_tables(
         digests = {name: one for name, one in listed.items() if name not in (REPORT, REPORT_JSON)}
 
     def make(_: Mapping[str, str]) -> Report:
-        material = Material(
+        request = ReportRequest(
             after,
             recipe,
             before,
@@ -229,13 +229,13 @@ def report_on_tables(
             internal,
             full,
         )
-        if not (material.may_compare and material.rows_are_records):
-            return Report.of(material)
+        if not (request.may_compare and request.rows_are_records):
+            return make_report(request)
         origins = None
         if aligned is None and key is None:
             origins = origins_of(released, before.table if source is None else source, receipt)
         rows = align(before, after, recipe.schema, aligned=aligned, key=key, origins=origins)
-        return Report.of(replace(material, origins=rows.origins, why_not_aligned=rows.why_not))
+        return make_report(replace(request, origins=rows.origins, why_not_aligned=rows.why_not))
 
     release_id = None if saved is None else saved.manifest["id"]
     return write_beside_release(make, path, internal=internal, overwrite=overwrite, release_id=release_id, sign=sign)
