@@ -14,10 +14,10 @@ from microagg.evaluation.definition import choose
 from microagg.evaluation.evaluate import DEFINITIONS
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, check_axes
 from microagg.frontier.grid import GridPoint, SweepGrid, grid_of
+from microagg.frontier.point import confidential_weight, keep_order
 from microagg.frontier.store import SweepFolder, SweepOutcome, key_of
-from microagg.frontier.workers import Task, measured
+from microagg.frontier.workers import Task, run_tasks
 from microagg.methods.catalogue import method_named
-from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
 from microagg.statements.manifest import InputDigest
 from microagg.tables.frames import Frame
@@ -29,7 +29,7 @@ CHOSEN_BY_LOOKING = (
     "does not cover: fix epsilon and method beforehand, or sweep a table of the same kind that needs no protection"
 )
 NO_PROMISE = (
-    "rows of some releases are no records, so linkage cannot be had of them: distance_to_closest tells how near "
+    "rows of some releases are not records, so linkage has no value for them: distance_to_closest shows how near "
     "published rows come to real ones, not what is promised. Compare what each promises before its numbers"
 )
 GUIDED_LOOKS_FREE = (
@@ -68,12 +68,12 @@ def sweep(
     retry_failed : bool, default False
         Try points again that failed at an earlier start.
     source : path, optional
-        The file the table came from, for the commands that are told.
+        The file the table came from, for the commands that are suggested.
 
     Returns
     -------
     Frontier
-        With ``frame()``, ``best()``, ``plot(path)``; ``str()`` tells which points to consider.
+        With ``frame()``, ``best()``, ``plot(path)``; ``str()`` says which points to consider.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def sweep(
     frame = Frame.wrap(table)
     recipe.schema.check_columns(frame.names)
     grid = grid_of(recipe, frame.n_records)
-    lambda_ = 0.5 if recipe.space.dependence is None else recipe.space.dependence.lambda_
+    lambda_ = confidential_weight(recipe)
     tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
     outcomes: dict[str, SweepOutcome] = {}
     if store is not None:
@@ -107,7 +107,7 @@ def sweep(
         found = (store.finished(task.point, task.repeat, task.key) for task in tasks)
         outcomes = {one.key: one for one in found if one is not None and not (one.failure and retry_failed)}
     failed_before = sum(bool(one.failure) for one in outcomes.values())
-    for outcome in measured(frame.table, [task for task in tasks if task.key not in outcomes], store, workers):
+    for outcome in run_tasks(frame.table, [task for task in tasks if task.key not in outcomes], store, workers):
         outcomes[outcome.key] = outcome
 
     points = tuple(
@@ -124,11 +124,11 @@ def sweep(
 
 
 def _tasks(grid: SweepGrid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
-    """Every repeat of every point; methods take turns, so that the time left can soon be told."""
+    """Every repeat of every point; methods take turns, so that the time left can soon be estimated."""
     turns: dict[str, int] = {}
     ordered = []
     for point in grid.points:
-        kept = point.recipe.changed({"output.order": RowOrder.KEPT})
+        kept = keep_order(point.recipe)
         for repeat in range(point.repeats):
             key = key_of(input_sha256, kept, seed + repeat, measures, lambda_)
             method = point.recipe.method
@@ -158,7 +158,7 @@ def _summarise(point: GridPoint, outcomes: Sequence[SweepOutcome]) -> FrontierPo
 
 
 def _remarks(grid: SweepGrid, axes: Axes) -> list[str]:
-    remarks = [f"left out: {said}" if "made without" not in said else said for said in grid.left_out]
+    remarks = [note if "made without" in note else f"left out: {note}" for note in grid.left_out]
     if any(method_named(point.recipe.method).is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)
     about_cells = {one.name for one in DEFINITIONS if one.group in ("diversity", "closeness", "attribute")}

@@ -10,10 +10,8 @@ from typing import Any
 
 from microagg._progress import report
 from microagg.errors import ParameterError
-from microagg.evaluation.evaluate import evaluate
+from microagg.frontier.point import confidential_weight, keep_order, release_and_measure
 from microagg.recipe.recipe import Recipe
-from microagg.releases.pipeline import release
-from microagg.tables.frames import Frame
 
 __all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
 
@@ -32,7 +30,7 @@ class Tradeoff:
     parameter : str
         The key that was varied: ``"lambda"`` or ``"alpha"``.
     rows : tuple of dict
-        For each value: the value, ``information_loss`` and the measures (None where one cannot be had).
+        For each value: the value, ``information_loss`` and the measures (None where one has no value).
     """
 
     parameter: str
@@ -43,7 +41,7 @@ class Tradeoff:
         return (self.parameter, "information_loss", *MEASURES)
 
     def as_csv(self) -> str:
-        """The table as CSV text; empty where a measure cannot be had."""
+        """The table as CSV text; empty where a measure has no value."""
         lines = [",".join(self.columns)]
         for row in self.rows:
             lines.append(",".join("" if row[column] is None else repr(row[column]) for column in self.columns))
@@ -98,18 +96,10 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
     """
     if parameter not in _KEYS:
         raise ParameterError(f"parameter must be one of {', '.join(_KEYS)}. Got {parameter!r} instead.")
-    frame = Frame.wrap(table)
     rows = []
     for i, value in enumerate(values):
-        changed = recipe.changed({_KEYS[parameter]: value, "output.order": "kept"})
-        made = release(table, changed)
-        dependence = changed.space.dependence
-        found = evaluate(
-            frame.table,
-            made,
-            measures=MEASURES,
-            lambda_=0.5 if dependence is None else dependence.lambda_,
-        )
+        changed = keep_order(recipe, {_KEYS[parameter]: value})
+        made, found = release_and_measure(table, changed, measures=MEASURES, lambda_=confidential_weight(changed))
         row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}
         rows.append(row | {name: found[name].value for name in MEASURES})
         report("measuring releases", (i + 1) / len(values))
