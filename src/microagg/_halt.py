@@ -17,7 +17,7 @@ import numpy as np
 
 from microagg._typing import IntArray
 
-__all__ = ["BUDGET", "INTERRUPT", "TIME_LIMIT", "StopCondition", "attended", "current_halt", "unless_halted"]
+__all__ = ["BUDGET", "INTERRUPT", "TIME_LIMIT", "StopCondition", "attend", "current_halt", "unless_halted"]
 
 BUDGET, TIME_LIMIT, INTERRUPT = "budget", "time limit", "interrupt"
 
@@ -123,7 +123,7 @@ class _Running(Generic[T]):
         return self._result
 
 
-def attended(work: Callable[[], T], halt: StopCondition | None = None, *, keeps: bool = False) -> T:
+def attend(work: Callable[[], T], halt: StopCondition | None = None, *, keeps: bool = False) -> T:
     """Run work so that limits and interrupts act within a second.
 
     Parameters

@@ -153,7 +153,7 @@ def test_a_value_that_is_not_finite_is_no_value(people):
     frame = Frame.wrap(people)
     context = Context(frame, frame, RECIPE.schema, (), Rows(), options={"lambda_": 0.25})
     definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: MeasureResult(np.inf))
-    measure, _ = definition.measured(context)
+    measure, _ = definition.measure(context)
     assert (measure.value, measure.note, measure.formula) == (None, "not defined for these tables", "lambda = 0.25")
 
 

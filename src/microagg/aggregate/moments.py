@@ -253,16 +253,16 @@ def cross_moments(
     triples = kept_triples(n_attributes, content, coskewness) if m == 2 else ()
     centred = [column - means[labels, j] for j, column in enumerate(columns)] if m else []
 
-    def summed(products: FloatArray) -> FloatArray:
+    def sum_by_cell(products: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(labels, weights=products, minlength=len(sizes)), dtype=np.float64)
 
     second = np.empty((len(sizes), len(pairs)))
     third = np.empty((len(sizes), len(triples)))
     shared: tuple[tuple[int, int], FloatArray] | None = None
     for place, (i, j) in enumerate(pairs):
-        second[:, place] = summed(centred[i] * centred[j]) / (sizes - 1)
+        second[:, place] = sum_by_cell(centred[i] * centred[j]) / (sizes - 1)
     for place, (i, j, last) in enumerate(triples):
         if shared is None or shared[0] != (i, j):  # triples are sorted: one product serves all that begin alike
             shared = ((i, j), centred[i] * centred[j])
-        third[:, place] = summed(shared[1] * centred[last]) * (sizes / ((sizes - 1.0) * (sizes - 2.0)))
+        third[:, place] = sum_by_cell(shared[1] * centred[last]) * (sizes / ((sizes - 1.0) * (sizes - 2.0)))
     return CrossMoments(sizes, means, pairs, second, triples, third)

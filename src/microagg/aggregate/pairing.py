@@ -70,7 +70,7 @@ def odds_of_a_model(
     if not telling.any():
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
     X, drawn = X[:, telling], drawn[:, telling]
-    n_categories = [count for count, told in zip(n_categories, telling, strict=False) if told]
+    n_categories = [count for count, is_telling in zip(n_categories, telling, strict=False) if is_telling]
     options: dict[str, Any] = {
         "random_state": 0,
         "early_stopping": False,

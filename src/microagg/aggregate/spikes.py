@@ -108,7 +108,7 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     off = amounts > 0
     counts = np.bincount(cells.labels[off], minlength=len(cells.sizes))
     cell_amounts = cell_means(np.nan_to_num(amounts), cells)
-    pools = _pooled(counts, cell_amounts, k)
+    pools = _pool(counts, cell_amounts, k)
     off &= pools[cells.labels] >= 0
     pool = pools[cells.labels[off]]
     sizes = np.bincount(pool)
@@ -122,7 +122,7 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     return Amounts(pools, sizes, means, np.sqrt(cell_means(relative**2, everyone)))
 
 
-def _pooled(counts: IntArray, means: FloatArray, k: int) -> IntArray:
+def _pool(counts: IntArray, means: FloatArray, k: int) -> IntArray:
     """Pools of cells, so that the counts of each sum to k or more; first of single cells, in their order.
 
     -1 for cells with no count, and for those left over where no pool has several cells.

@@ -47,7 +47,7 @@ def check(
     elif recipe is None:
         raise InputError("to check a file, say what its columns are: --recipe recipe.toml")
     else:
-        findings = check_table(target, flags.applied(Recipe.load(recipe)).changed({} if k is None else {"k": k}))
+        findings = check_table(target, flags.apply(Recipe.load(recipe)).changed({} if k is None else {"k": k}))
     holds = all(finding.holds for finding in findings)
     for finding in findings:
         say(f"{'ok  ' if finding.holds else 'FAIL'}  {finding.name}: {finding.detail}")

@@ -67,8 +67,8 @@ def evaluate(
             "--receipt is of one release and tells which rows belong together: leave out --aligned, --shuffled, --key "
             "and other releases"
         )
-    tables = _named(released)
-    chosen = flags.applied(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
+    tables = _name_files(released)
+    chosen = flags.apply(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
     if target is not None and splits is None and test is None and holdout is None:
         raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
     if target is None and (test is not None or splits is not None):
@@ -133,7 +133,7 @@ def _say_notes(found: Any, whose: str) -> None:
         say(f"Note: {whose}{', '.join(names)}: {note}")
 
 
-def _named(paths: list[Path]) -> dict[str, Path]:
+def _name_files(paths: list[Path]) -> dict[str, Path]:
     """Releases and files by a short name: of a release its folder's, of a file its own; by the path if names repeat."""
     names = [_short(path) for path in paths]
     if len(set(names)) < len(names):

@@ -86,7 +86,7 @@ def release(
         "missing.policy": missing,
         "output.order": order,
     }
-    chosen = flags.applied(Recipe.load(recipe)).changed(
+    chosen = flags.apply(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
     source_format = format_of(data)

@@ -63,7 +63,7 @@ def report(
     if receipt is not None and (aligned is not None or key is not None):
         raise InputError("--receipt tells which rows belong together: leave out --aligned, --shuffled and --key")
     given = None if recipe is None else Recipe.load(recipe)
-    chosen = flags.applied(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
+    chosen = flags.apply(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
     with shows_progress():
         report_on_tables(
             read_input(original, chosen),

@@ -55,7 +55,7 @@ def sweep(
         "sweep.repeats": repeats,
         "sweep.measures": _words(measures),
     }
-    chosen = flags.applied(Recipe.load(recipe)).changed(
+    chosen = flags.apply(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
     table = read_input(data, chosen)

@@ -84,12 +84,12 @@ class _Interrupts:
 
     def __init__(self) -> None:
         self.count = 0
-        self.told = _interrupted
+        self.message = _interrupted
 
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Count interrupts, as libraries may make another error of one, or nothing at all."""
-        self.count, self.told = 0, _interrupted
+        self.count, self.message = 0, _interrupted
         usual = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or usual is signal.SIG_IGN:
             yield
@@ -105,16 +105,16 @@ class _Interrupts:
         raise KeyboardInterrupt
 
     def end(self) -> NoReturn:
-        say(self.told())
+        say(self.message())
         raise typer.Exit(INTERRUPTED)
 
 
 _interrupts = _Interrupts()
 
 
-def if_interrupted(told: Callable[[], str]) -> None:
+def if_interrupted(message: Callable[[], str]) -> None:
     """Set what is said if the running command is interrupted; ends it if it was and nobody noticed."""
-    _interrupts.told = told
+    _interrupts.message = message
     if _interrupts.count:
         raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from microagg._typing import IntArray
 from microagg.errors import ParameterError, TableError
-from microagg.evaluation.pairs import joined, rows_belong_together
+from microagg.evaluation.pairs import join_columns, rows_belong_together
 from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Role
 from microagg.schema.schema import Schema
@@ -104,7 +104,7 @@ def rows_by_key(before: Frame, after: Frame, key: str) -> IntArray:
     for frame, which in ((before, "original"), (after, "released")):
         if key not in frame.names:
             raise TableError(f"the {which} table has no column {key!r} to align rows by")
-    codes, _ = joined(before, after, key).encoded
+    codes, _ = join_columns(before, after, key).encoded
     first, second = codes[: before.n_records], codes[before.n_records :]
     for side, which in ((first, "original"), (second, "released")):
         lacking, repeated = int((side < 0).sum()), len(side) - len(np.unique(side))

@@ -135,10 +135,10 @@ class Context:
         """A note on the confidential attributes that have no kind, or cannot be measured; empty if all can."""
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
         without = [name for name in names if self.schema[name].kind is None]
-        said = [str(one) for one in self._measured_or_not if isinstance(one, TableError)]
+        notes = [str(one) for one in self._measured_or_not if isinstance(one, TableError)]
         if without:
-            said.insert(0, f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})")
-        return "; ".join(said)
+            notes.insert(0, f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})")
+        return "; ".join(notes)
 
     def lacks(self, need: Need) -> str:
         """What a measure with this need is to say; empty if the need is met."""

@@ -94,10 +94,10 @@ class Definition:
     default: bool = True
     holds_of: RowKind = RowKind.RECORDS
 
-    def measured(self, context: Context) -> tuple[Measure, Values | None]:
+    def measure(self, context: Context) -> tuple[Measure, Values | None]:
         """Compute it, or say what is lacking; with the seconds it took, and values per record if there are any."""
         started = time.perf_counter()
-        lacking = [said for need in self.needs if (said := context.lacks(need))]
+        lacking = [lack for need in self.needs if (lack := context.lacks(need))]
         unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
         if unfit:
             lacking = [context.rows.kind.limitation]

@@ -132,7 +132,13 @@ def evaluate(
     if kind is RowKind.RECORDS:
         known_rows = align(before, after, schema, aligned=aligned, key=key, origins=origins)
     tests = apart if test is None else frame_without_codes(Frame.wrap(test), codes)
-    options = {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model}
+    options = {
+        "lambda_": lambda_,
+        "known": _check_known(known, schema),
+        "target": target,
+        "test": tests,
+        "model": model,
+    }
     return judge(
         before,
         after,
@@ -185,7 +191,7 @@ def _check_is_input(before: Frame, made: Any) -> None:
         )
 
 
-def _known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
+def _check_known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
     """The sets of attributes an intruder may know, each in the order of the schema."""
     if known is None:
         return ()
@@ -212,7 +218,7 @@ def _walk(chosen: list[Definition], context: Context) -> Evaluation:
     found, records = [], {}
     for i, definition in enumerate(chosen):
         report(f"measuring: {definition.name}", i / len(chosen))
-        measure, values = definition.measured(context)
+        measure, values = definition.measure(context)
         found.append(measure)
         if context.per_record and values is not None:
             records[definition.name] = values

@@ -20,7 +20,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together", "same_values"]
+__all__ = ["Pair", "codes_of", "combinations", "join_columns", "pair", "rows_belong_together", "same_values"]
 
 
 _BY_CHANCE = 1e-6
@@ -108,7 +108,7 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
     Another tool's release may leave the declared bounds (noise) or the declared nominal categories (generalisation):
     that is to be judged, not refused.
     """
-    column = joined(first, second, name)
+    column = join_columns(first, second, name)
     loose = {"bounds": None} if attribute.kind is not Kind.NOMINAL else {"categories": None}
     found = encode(column, attribute.model_copy(update=loose))
     if attribute.bounds is not None:
@@ -116,7 +116,7 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
     return Pair(replace(found, attribute=attribute), first.n_records)
 
 
-def joined(first: Frame, second: Frame, name: str) -> Column:
+def join_columns(first: Frame, second: Frame, name: str) -> Column:
     """A column of the first table followed by the second's, as one type that holds both."""
     import pyarrow as pa
 

@@ -99,7 +99,7 @@ class SweepFolder:
 
     def __init__(self, path: Path) -> None:
         refuse_place(path)
-        self.told = path
+        self.given_path = path
         self.path = path.absolute()  # workers may have been started in another working directory
         self.points = self.path / "points"
         if path.exists() and not path.is_dir():
@@ -138,7 +138,7 @@ class SweepFolder:
 
     def command(self, point: str, data: str) -> str:
         """The command that releases `data` by the recipe of a point."""
-        recipe = (self.told / "recipes" / f"{point}.toml").as_posix()
+        recipe = (self.given_path / "recipes" / f"{point}.toml").as_posix()
         return f"microagg release {shlex.quote(data)} -r {shlex.quote(recipe)} -o {shlex.quote(f'release-{point}')}"
 
     def write(self, frontier: Frontier, data: str) -> list[str]:

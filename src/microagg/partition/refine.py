@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
-from microagg._halt import BUDGET, StopCondition, attended
+from microagg._halt import BUDGET, StopCondition, attend
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
@@ -79,7 +79,7 @@ def refine(
     start = checked_labels(labels, len(X), k)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
-    found = attended(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
+    found = attend(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
     return cells_in_order(found.labels)
 
 

@@ -114,8 +114,8 @@ def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding
     beyond = {name: count for name, count in counts.items() if count}
     if not beyond:
         return []
-    said = f"{sum(beyond.values())} times or dates do not exist, in {columns_phrase(list(beyond))}"
-    return [Finding("values", False, said)]
+    detail = f"{sum(beyond.values())} times or dates do not exist, in {columns_phrase(list(beyond))}"
+    return [Finding("values", False, detail)]
 
 
 def require_k(count: Recount, where: str) -> None:
@@ -132,5 +132,5 @@ def require_public(findings: Sequence[Finding], where: str) -> None:
     """Raise unless everything that was found on a table is as it must be."""
     broken = [finding for finding in findings if not finding.holds]
     if broken:
-        said = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
-        raise GuaranteeError(f"{where} does not look like what the method makes: {said}. Nothing was written")
+        details = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
+        raise GuaranteeError(f"{where} does not look like what the method makes: {details}. Nothing was written")

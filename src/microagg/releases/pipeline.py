@@ -37,7 +37,7 @@ from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
 from microagg.statements.exposure import exposure_of
 from microagg.statements.manifest import InputDigest, Manifest
-from microagg.statements.promises import SEEDED_NOISE, aggregated, guarantees_of, stages_run
+from microagg.statements.promises import SEEDED_NOISE, describe_aggregation, guarantees_of, stages_run
 from microagg.statements.statement import Statement
 from microagg.tables.frames import Frame, columns_phrase
 from microagg.tables.index import index_with_data
@@ -370,5 +370,5 @@ def _stages_of_cells(
             **({"guided": list(guided_by)} if guided_by else {}),
         },
         "partition": {"blocks": [block.facts() for block in blocks]},
-        "aggregate": aggregated(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
+        "aggregate": describe_aggregation(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     }

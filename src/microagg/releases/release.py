@@ -22,7 +22,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
-from microagg.releases.folder.signing import SIGNATURE, signed
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest
 from microagg.releases.input import numbers_of_text, read_own
 from microagg.statements.exposure import Exposure
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
@@ -159,7 +159,9 @@ class Release:
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
             if sign is not None:
-                (partial / SIGNATURE).write_text(signed((partial / MANIFEST).read_bytes(), sign), encoding="utf-8")
+                (partial / SIGNATURE).write_text(
+                    sign_manifest((partial / MANIFEST).read_bytes(), sign), encoding="utf-8"
+                )
             published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
             receipt = Receipt(self.digest, self.manifest.id, published, self.origins)
             beside[receipt.name_beside(folder)] = receipt.as_json()

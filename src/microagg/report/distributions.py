@@ -206,7 +206,7 @@ def _counts(column: Column) -> dict[Any, int]:
     return {label: int(count) for label, count in zip(found, counts, strict=True)}
 
 
-def _declared(attribute: Attribute) -> set[str]:
+def _declared_texts(attribute: Attribute) -> set[str]:
     named = {str(category) for category in attribute.categories or ()}
     return named | (set(attribute.taxonomy.nodes) if attribute.taxonomy is not None else set())
 
@@ -231,7 +231,7 @@ def public_categories(
     total = sum(counts.values())
     if total < max(least, 1):
         return {"type": "none", "note": f"fewer than {least} values: not shown"}
-    declared, original = _declared(attribute), {} if before is None else _counts(before)
+    declared, original = _declared_texts(attribute), {} if before is None else _counts(before)
     labels = list(counts)
     may_be_named = [
         str(label) in declared or str(label) in frequent or original.get(label, 0) >= least for label in labels

@@ -131,7 +131,7 @@ class Attribute(BaseModel):
 
     @field_validator("bounds")
     @classmethod
-    def _ordered(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:
+    def _check_order(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:
         if value is None:
             return None
         low, high = value

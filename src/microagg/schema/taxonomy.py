@@ -61,7 +61,7 @@ class Taxonomy:
     def __post_init__(self) -> None:
         roots = list(dict.fromkeys(parent for parent in self.parents.values() if parent not in self.parents))
         if len(roots) > 1:
-            raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_named(roots)}")
+            raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_quote_some(roots)}")
         self._refuse_cycles(roots)
         if not roots:
             raise RecipeError("a taxonomy has one root; this one has no categories")
@@ -74,7 +74,7 @@ class Taxonomy:
             while node not in reaches_root:
                 if node in path:
                     cycle = list(path)
-                    raise RecipeError(f"the taxonomy has a cycle through {_named(cycle[cycle.index(node) :])}")
+                    raise RecipeError(f"the taxonomy has a cycle through {_quote_some(cycle[cycle.index(node) :])}")
                 path[node] = None
                 node = self.parents[node]
             reaches_root.update(path)
@@ -225,6 +225,6 @@ class Taxonomy:
         return distances
 
 
-def _named(labels: Sequence[str], limit: int = 5) -> str:
+def _quote_some(labels: Sequence[str], limit: int = 5) -> str:
     shown = ", ".join(repr(label) for label in labels[:limit])
     return shown + (f" and {len(labels) - limit} more" if len(labels) > limit else "")

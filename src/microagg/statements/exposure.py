@@ -178,7 +178,7 @@ class Exposure:
     def on_written(self, table: pa.Table, recipe: Recipe) -> Exposure:
         """The same, with all that a reader can count taken from the table as it was written."""
         read = Frame.of(table, "pyarrow")
-        counted = _counted(read, recipe, self.blocks)
+        counted = _count(read, recipe, self.blocks)
         categories = tuple(replace(one, after=_n_values(read, one.attribute)) for one in self.categories)
         return replace(counted, categories=categories, blocks=self.blocks)
 
@@ -198,7 +198,7 @@ def exposure_of(
         For what became of its categories.
     """
     chosen = tuple(tuple(block) for block in blocks)
-    counted = replace(_counted(released, recipe, chosen), blocks=chosen)
+    counted = replace(_count(released, recipe, chosen), blocks=chosen)
     if original is None:
         return counted
     named = [
@@ -227,7 +227,7 @@ def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, An
     frame = Frame.of(table, "pyarrow")
     if lacking.difference(frame.names):
         return Finding(name, False, "cannot be counted: columns are lacking")
-    counted = _counted(frame, recipe, blocks)
+    counted = _count(frame, recipe, blocks)
     if _canonical(told_entries) != _canonical([*counted.public(), *gone]):
         return Finding(name, False, "the statement tells it otherwise than the table shows it")
     if not all(_can_be(entry, frame, recipe, counted.least) for entry in gone):
@@ -262,7 +262,7 @@ def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) 
         return False
 
 
-def _counted(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:
+def _count(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:
     schema = recipe.schema
     confidential = [name for name in schema.of_role(Role.CONFIDENTIAL) if name in released.names]
     untouched = [name for name in released.names if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]

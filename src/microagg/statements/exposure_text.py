@@ -55,7 +55,7 @@ def _agreement(entry: Mapping[str, Any]) -> str:
     else:
         how_many = f"{'all but ' if entry['all_but'] else ''}fewer than {entry['fewer_than']} records"
     return (
-        f"{how_many} share their published {_named(entry['classes_of'])} only with records of the same "
+        f"{how_many} share their published {_shorten(entry['classes_of'])} only with records of the same "
         f"{entry['attribute']!r}: whoever finds someone's class knows it"
     )
 
@@ -71,15 +71,15 @@ def _categories(entry: Mapping[str, Any]) -> str:
     name = repr(entry["attribute"])
     if entry["before"] is None:
         few = entry["fewer_than"]
-        said = f"of {name}, categories vanished that fewer than {few} records had each; it has {entry['after']}"
+        sentence = f"of {name}, categories vanished that fewer than {few} records had each; it has {entry['after']}"
     else:
-        said = f"{name} had {entry['before']} categories and has {entry['after']}"
+        sentence = f"{name} had {entry['before']} categories and has {entry['after']}"
     if entry["vanished"]:
-        said += f"; vanished: {', '.join(entry['vanished'])}{', ...' if _more(entry) else ''}"
+        sentence += f"; vanished: {', '.join(entry['vanished'])}{', ...' if _more(entry) else ''}"
     if entry["shrunk"]:
         lost = [f"{one['category']} ({_lost(one)})" for one in entry["shrunk"]]
-        said += f"; shrank most: {', '.join(lost)}"
-    return said
+        sentence += f"; shrank most: {', '.join(lost)}"
+    return sentence
 
 
 def _lost(one: Mapping[str, Any]) -> str:
@@ -96,7 +96,7 @@ def _exactly(records: int, share: float) -> str:
     return f"{records} records ({100 * share:.1f} %)"
 
 
-def _named(attributes: Sequence[str]) -> str:
+def _shorten(attributes: Sequence[str]) -> str:
     few = 3
     return ", ".join(attributes) if len(attributes) <= few else f"{attributes[0]}, ..., {attributes[-1]}"
 

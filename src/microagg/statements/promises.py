@@ -14,7 +14,7 @@ from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
-__all__ = ["SEEDED_NOISE", "aggregated", "guarantees_of", "stages_run"]
+__all__ = ["SEEDED_NOISE", "describe_aggregation", "guarantees_of", "stages_run"]
 
 SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
 
@@ -58,7 +58,7 @@ def guarantees_of(recipe: Recipe, blocks: Sequence[tuple[Sequence[str], Sequence
     )
 
 
-def aggregated(recipe: Recipe) -> dict[str, Any]:
+def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
     """What cells publish, for the manifest."""
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
@@ -69,10 +69,10 @@ def aggregated(recipe: Recipe) -> dict[str, Any]:
 def stages_run(recipe: Recipe, stages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The stages as the manifest tells them."""
     schema = recipe.schema
-    told = {**stages, "partition": {"method": recipe.method, "k": recipe.k, **stages["partition"]}}
+    described = {**stages, "partition": {"method": recipe.method, "k": recipe.k, **stages["partition"]}}
     return [
         {"stage": "schema", "roles": {name: str(schema[name].role) for name in schema}},
-        *({"stage": stage, **facts} for stage, facts in told.items()),
+        *({"stage": stage, **facts} for stage, facts in described.items()),
     ]
 
 

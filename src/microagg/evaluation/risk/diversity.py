@@ -72,7 +72,7 @@ def _by_chance(context: Context) -> list[Diversity]:
     return context.cached("label diversity by chance", compute)
 
 
-def _told(read: Callable[[Diversity], float]) -> Callable[[Context], MeasureResult]:
+def _measure_of(read: Callable[[Diversity], float]) -> Callable[[Context], MeasureResult]:
     def compute(context: Context) -> MeasureResult:
         by_chance = float(np.mean([read(found) for found in _by_chance(context)]))
         return MeasureResult(float(read(_diversity(context))), context.unmeasured, baseline=by_chance)
@@ -138,7 +138,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         f"mean over cells of the number of different values {STEP_WORDS} of the least diverse confidential attribute",
-        _told(lambda found: found.l_avg),
+        _measure_of(lambda found: found.l_avg),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -149,7 +149,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "the fewest different values that the least diverse confidential attribute has in any cell",
-        _told(lambda found: found.smallest),
+        _measure_of(lambda found: found.smallest),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -160,7 +160,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "mean over cells of the number of different values of the least diverse confidential attribute",
-        _told(lambda found: found.mean),
+        _measure_of(lambda found: found.mean),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -171,7 +171,7 @@ DIVERSITY = (
         "diversity",
         "lower",
         f"mean over cells of the share of records with the most frequent value {STEP_WORDS} of the purest attribute",
-        _told(lambda found: found.purity),
+        _measure_of(lambda found: found.purity),
         high=1.0,
         needs=(Need.CELLS,),
     ),
@@ -181,7 +181,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "p of p-sensitive k-anonymity: every confidential attribute has at least p different values in every cell",
-        _told(lambda found: found.smallest),
+        _measure_of(lambda found: found.smallest),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),

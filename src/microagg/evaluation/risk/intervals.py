@@ -100,7 +100,7 @@ def _by_rank(one: Pair, rows: IntArray) -> Intervals:
     return interval_disclosure(*places, [window * n_present for window in WINDOWS], rows)
 
 
-def _disclosed(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context], MeasureResult]:
+def _measure_with(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context], MeasureResult]:
     def compute(context: Context) -> MeasureResult:
         found = {one.name: how(one, context.aligned_rows) for one in context.numbers}
         shares = np.array([one.share for one in found.values()])
@@ -122,7 +122,7 @@ def _disclosed(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context]
     return compute
 
 
-_of_values, _of_ranks = _disclosed(_by_value), _disclosed(_by_rank)
+_of_values, _of_ranks = _measure_with(_by_value), _measure_with(_by_rank)
 
 
 def interval_disclosure_rank(context: Context) -> MeasureResult:

@@ -8,7 +8,7 @@ from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
-from microagg.evaluation.pairs import joined, pair
+from microagg.evaluation.pairs import join_columns, pair
 from microagg.evaluation.points import points_of
 from microagg.evaluation.result import Values
 from microagg.tables.frames import Frame
@@ -77,7 +77,7 @@ def _with_holdout(context: Context, holdout: Frame) -> tuple[FloatArray, FloatAr
 
     pairs = []
     for name in context.schema.quasi_identifiers:
-        column = joined(context.before, holdout, name)
+        column = join_columns(context.before, holdout, name)
         attribute = context.schema[name]
         if attribute.categories is None and column.ordered_categories is not None:
             attribute = attribute.model_copy(update={"categories": tuple(column.ordered_categories)})

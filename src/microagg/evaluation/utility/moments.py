@@ -10,7 +10,7 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
-__all__ = ["PairwiseMoments", "correlations", "moments_of", "scaled"]
+__all__ = ["PairwiseMoments", "correlations", "moments_of", "scale_pairs"]
 
 
 _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, that is rounding error
@@ -36,7 +36,7 @@ class PairwiseMoments:
     correlations: FloatArray
 
 
-def scaled(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
+def scale_pairs(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
     """Numbers and ranks of both tables in standard deviations of the first, from its mean; NaN is missing."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for one in pairs:

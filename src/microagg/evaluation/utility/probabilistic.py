@@ -8,7 +8,7 @@ from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import RowKind
-from microagg.evaluation.utility.moments import moments_of, scaled
+from microagg.evaluation.utility.moments import moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of
 
 __all__ = ["PROBABILISTIC", "probabilistic_losses"]
@@ -112,7 +112,7 @@ def _pil(context: Context) -> MeasureResult:
     varying = [one for one in context.numbers if not one.is_constant]
     if not varying:
         return MeasureResult(None, "every numeric or ordinal quasi-identifier is constant in the original")
-    return mean_of(probabilistic_losses(*scaled(varying)))
+    return mean_of(probabilistic_losses(*scale_pairs(varying)))
 
 
 PROBABILISTIC = (

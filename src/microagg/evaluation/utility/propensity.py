@@ -66,8 +66,8 @@ def propensity(X: FloatArray, n_first: int) -> Propensity:
     from_release[n_first:] = 1.0
     # Blocks of rows are too small to share: threads would spend their time waiting for each other.
     with threadpool_limits(1, user_api="blas"):
-        X, basis = _standardized(X)
-        scores = _fitted(X, basis, from_release)
+        X, basis = _standardize(X)
+        scores = _fit(X, basis, from_release)
     unit = share * (1.0 - share) ** 2 / n
     n_coefficients = basis.shape[1] - 1
     return Propensity(
@@ -79,7 +79,7 @@ def propensity(X: FloatArray, n_first: int) -> Propensity:
     )
 
 
-def _standardized(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardize(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """An intercept and the columns at mean 0 and variance 1, and a basis in which they are uncorrelated.
 
     The basis has as many columns as are independent: coefficients are sought in it.
@@ -99,7 +99,7 @@ def _standardized(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return S, basis
 
 
-def _fitted(S: FloatArray, basis: FloatArray, y: FloatArray) -> FloatArray:
+def _fit(S: FloatArray, basis: FloatArray, y: FloatArray) -> FloatArray:
     """Fitted probabilities. A part of a long table gives the start, so that few steps need all of it."""
     from scipy.special import expit
 

@@ -10,7 +10,7 @@ from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import RowKind
-from microagg.evaluation.utility.moments import PairwiseMoments, moments_of, scaled
+from microagg.evaluation.utility.moments import PairwiseMoments, moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of, relative_errors
 
 __all__ = ["VARIATION", "information_loss"]
@@ -23,7 +23,7 @@ def _moments(context: Context) -> tuple[PairwiseMoments, PairwiseMoments]:
     """Of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
 
     def compute() -> tuple[PairwiseMoments, PairwiseMoments]:
-        before, after = scaled(context.numbers)
+        before, after = scale_pairs(context.numbers)
         return moments_of(before), moments_of(after)
 
     return context.cached("moments of quasi-identifiers", compute)

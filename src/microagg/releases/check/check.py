@@ -79,15 +79,15 @@ def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
     others = sorted({str(version) for version in (release.manifest.get("microagg"), report)} - {__version__})
     if not others:
         return []
-    told = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
+    versions = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
     if vouched:
-        said = f"made by microagg {told}: words were not compared, but receipt or signature vouch for the files"
-        return [Finding("version", True, said)]
-    said = (
-        f"made by microagg {told}: words were not compared; check with that version, or with its receipt (--receipt) "
-        "or signature (--signed-by)"
+        detail = f"made by microagg {versions}: words were not compared, but receipt or signature vouch for the files"
+        return [Finding("version", True, detail)]
+    detail = (
+        f"made by microagg {versions}: words were not compared; check with that version, or with its receipt "
+        "(--receipt) or signature (--signed-by)"
     )
-    return [Finding("version", False, said)]
+    return [Finding("version", False, detail)]
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
@@ -144,10 +144,10 @@ def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: i
     absent = absent_from(table, attributes)
     if absent:
         return Finding(name, False, f"without {columns_phrase(absent)}")
-    said = "nothing can be counted on the file; only that the columns are there was checked"
+    detail = "nothing can be counted on the file; only that the columns are there was checked"
     if smallest is None:
-        return Finding(name, True, said)
-    return Finding(name, smallest >= k, f"{said}. By the manifest the smallest cell has {smallest} records")
+        return Finding(name, True, detail)
+    return Finding(name, smallest >= k, f"{detail}. By the manifest the smallest cell has {smallest} records")
 
 
 def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
@@ -158,10 +158,10 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
     if undeclared:
-        told = (
+        names = (
             columns_phrase(undeclared) if recipe.schema.may_quote(table.column_names) else f"{len(undeclared)} columns"
         )
-        return Finding("columns", False, f"not declared in the recipe: {told}")
+        return Finding("columns", False, f"not declared in the recipe: {names}")
     if table.schema.metadata:
         keys = ", ".join(sorted(repr(key.decode(errors="replace")) for key in table.schema.metadata))
         return Finding("columns", False, f"the file carries metadata of another program, under {keys}")

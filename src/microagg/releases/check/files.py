@@ -32,8 +32,8 @@ def check_files(release: PublishedFolder) -> list[Finding]:
         findings.append(Finding("manifest", False, f"lists {len(unknown)} files that no release has"))
     known = {MANIFEST, SIGNATURE, *expected}
     others = sorted(path.name for path in release.folder.iterdir() if path.name not in known or not path.is_file())
-    said = f"not part of the release: {', '.join(map(repr, others))}" if others else "none"
-    return [*findings, Finding("other files", not others, said)]
+    detail = f"not part of the release: {', '.join(map(repr, others))}" if others else "none"
+    return [*findings, Finding("other files", not others, detail)]
 
 
 def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
@@ -58,8 +58,8 @@ def check_form(release: PublishedFolder) -> Finding:
     versions = release.manifest.get("versions")
     alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
     fault, to_the_byte = fault_of_form(path, same_libraries=alike)
-    said = "to the byte" if to_the_byte else "as far as its labels, categories and headers tell"
-    return Finding(name, not fault, fault or f"it is written as microagg writes, {said}")
+    how_exactly = "to the byte" if to_the_byte else "as far as its labels, categories and headers tell"
+    return Finding(name, not fault, fault or f"it is written as microagg writes, {how_exactly}")
 
 
 def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:

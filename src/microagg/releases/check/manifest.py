@@ -21,7 +21,7 @@ from microagg.releases.check.published import PublishedFolder, same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 from microagg.statements.manifest import FORMAT, LIBRARIES
-from microagg.statements.promises import aggregated, stages_run
+from microagg.statements.promises import describe_aggregation, stages_run
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
@@ -172,8 +172,8 @@ def _fault_of_search(release: PublishedFolder) -> str:
 def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     recipe = release.recipe
     weights = {name: recipe.schema[name].weight for name in recipe.schema.quasi_identifiers}
-    told = {key: value for key, value in space.items() if key != "guided"}
-    if not same(told, {"standardize": str(recipe.space.standardize), "weights": weights}):
+    stated = {key: value for key, value in space.items() if key != "guided"}
+    if not same(stated, {"standardize": str(recipe.space.standardize), "weights": weights}):
         return "tells of another space than its recipe"
     guided = space.get("guided", [])
     if ("guided" in space) and not recipe.guides:
@@ -187,17 +187,17 @@ def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     return next(filter(None, faults), "")
 
 
-def _fault_of_diversity(told: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+def _fault_of_diversity(stated: Mapping[str, Any], block: Mapping[str, Any]) -> str:
     """Whether a diversity of cells is one, and of the cells of a block."""
-    diversity = Diversity(**told)
+    diversity = Diversity(**stated)
     fits = diversity.n_cells == block["n_cells"] and same(diversity.step, STEP)
     fits = fits and 1 <= diversity.smallest <= diversity.mean and 0 < diversity.purity <= 1
     return "" if fits else "tells of a diversity that its cells cannot have"
 
 
 def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> str:
-    told = {key: value for key, value in aggregate.items() if key != "paired"}
-    if not same(told, aggregated(release.recipe)) or (
+    stated = {key: value for key, value in aggregate.items() if key != "paired"}
+    if not same(stated, describe_aggregation(release.recipe)) or (
         "paired" in aggregate and not release.recipe.aggregate.paired_with
     ):
         return "tells of other representatives or draws than its recipe"
@@ -246,8 +246,8 @@ def _fault_of_statistics(release: PublishedFolder) -> str:
     cells = np.unique(np.column_stack([block, cell, size]), axis=0)
     for number, facts in enumerate(release.blocks):
         own = cells[cells[:, 0] == number]
-        told = [len(own), int(own[:, 2].min(initial=2**62)), int(own[:, 2].max(initial=0))]
-        if len(set(own[:, 1].tolist())) < len(own) or told != [
+        stated = [len(own), int(own[:, 2].min(initial=2**62)), int(own[:, 2].max(initial=0))]
+        if len(set(own[:, 1].tolist())) < len(own) or stated != [
             facts[k] for k in ("n_cells", "smallest_cell", "largest_cell")
         ]:
             return "tells of other cells than the table of moments"

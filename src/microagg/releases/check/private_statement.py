@@ -90,12 +90,12 @@ def fault_of_expenses(release: PublishedFolder, budget: Mapping[str, Any], again
     if not same(*([one["epsilon"], one["spent"], len(one["expenses"])] for one in (budget, due))):
         return "its ledger spends otherwise than its method"
     wider = _unit_unknown(release)
-    for told, expected in zip(budget["expenses"], due["expenses"], strict=True):
+    for stated, expected in zip(budget["expenses"], due["expenses"], strict=True):
         for key in expected:
             if key in ("sensitivity", "scale") and expected[key] is not None:
-                fits = type(told[key]) is float and _is_close(told, expected, key, wider)
+                fits = type(stated[key]) is float and _is_close(stated, expected, key, wider)
             else:
-                fits = same(told[key], expected[key])
+                fits = same(stated[key], expected[key])
             if not fits:
                 return f"its ledger tells of another {key} of noise than its method draws"
     return ""
@@ -108,10 +108,10 @@ def _unit_unknown(release: PublishedFolder) -> float:
     return float(MICROSECONDS) ** 3
 
 
-def _is_close(told: Mapping[str, Any], expected: Mapping[str, Any], key: str, wider: float) -> bool:
+def _is_close(stated: Mapping[str, Any], expected: Mapping[str, Any], key: str, wider: float) -> bool:
     if wider == 1.0:
-        return math.isclose(told[key], expected[key], rel_tol=_CLOSE)
-    ratios = [told[name] / expected[name] for name in ("sensitivity", "scale")]
+        return math.isclose(stated[key], expected[key], rel_tol=_CLOSE)
+    ratios = [stated[name] / expected[name] for name in ("sensitivity", "scale")]
     return all(1 - _CLOSE <= ratio <= wider for ratio in ratios) and all(
         math.isclose(*pair, rel_tol=_CLOSE) for pair in pairwise(ratios)
     )

@@ -44,11 +44,11 @@ def fault_of_remarks(release: PublishedFolder, remarks: Sequence[str]) -> str:
     KeyError, TypeError, ValueError
         If the manifest does not tell what they are made from.
     """
-    due, open_ones = list(_due(release)), [_compiled(one, release.recipe) for one in _possible(release)]
+    due, open_ones = list(_due(release)), [_compile(one, release.recipe) for one in _possible(release)]
     lacking = [remark for remark in due if remark not in remarks]
     if lacking:
         return f"one is not there: {lacking[0][:60]} ..."
-    asked_for = [_compiled(one, release.recipe) for one in _asked_for(release)]
+    asked_for = [_compile(one, release.recipe) for one in _asked_for(release)]
     lacking_patterns = [one for one in asked_for if not any(one.fullmatch(remark) for remark in remarks)]
     if lacking_patterns:
         return f"{len(lacking_patterns)} are not there that the recipe or the table asks for"
@@ -112,7 +112,7 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
         yield from OF_SEARCHES
 
 
-def _compiled(pattern: str, recipe: Recipe) -> re.Pattern[str]:
+def _compile(pattern: str, recipe: Recipe) -> re.Pattern[str]:
     known = "|".join(re.escape(columns_phrase([name]).removeprefix("column ")) for name in recipe.attributes)
     fillings = {
         **_NUMBERS,

@@ -33,11 +33,11 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
     """Everything of a statement that a reader can work out again."""
     try:
         statement = Statement.from_dict(release.statement)
-        told = json.loads(json.dumps(statement.as_dict()))
+        again = json.loads(json.dumps(statement.as_dict()))
         words = str(statement)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError):
         return [Finding("statement", False, "is not there, damaged, or promises what was not counted")]
-    if not same(told, release.statement):
+    if not same(again, release.statement):
         return [Finding("statement", False, "says what does not follow from the rest of it")]
     return [
         _check_promise_and_ledger(release, statement),
@@ -156,13 +156,13 @@ def _fault_of_formulas(release: PublishedFolder, remarks: tuple[str, ...]) -> st
     """What is said of text that begins like a formula, against what the file has."""
     path, policy = release.folder / release.table_name, release.recipe.output.formulas
     found = formula_cells_of_file(path, release.table) if format_of(path) in DELIMITERS else {}
-    said = {Formulas.KEEP: KEPT, Formulas.ESCAPE: ESCAPED}.get(policy)
-    told = [remark for remark in remarks if remark.startswith((KEPT, ESCAPED))]
+    expected = {Formulas.KEEP: KEPT, Formulas.ESCAPE: ESCAPED}.get(policy)
+    stated = [remark for remark in remarks if remark.startswith((KEPT, ESCAPED))]
     if policy is Formulas.REFUSE and found:
         return "the recipe refuses text that begins like a formula, and the table has some"
     if policy is Formulas.ESCAPE and found and formula_cells_of_file(path, read_as_written(path)):
         return "the recipe has text escaped that begins like a formula, and the table has some that is not"
-    if bool(found) is not bool(told) or any(said is None or not remark.startswith(said) for remark in told):
+    if bool(found) is not bool(stated) or any(expected is None or not remark.startswith(expected) for remark in stated):
         return "what is said of text that begins like a formula is not what the table has"
     return ""
 
@@ -175,9 +175,9 @@ def _check_words(release: PublishedFolder, words: str) -> Finding:
     except (OSError, UnicodeDecodeError):
         return Finding("words of the statement", False, f"{STATEMENT_TEXT} is not there or no text")
     if not release.same_version:
-        said = f"not compared: written by microagg {release.manifest.get('microagg')}"
-        return Finding("words of the statement", True, said)
-    said = (
+        detail = f"not compared: written by microagg {release.manifest.get('microagg')}"
+        return Finding("words of the statement", True, detail)
+    detail = (
         f"{STATEMENT_TEXT} says what {STATEMENT} does" if written == words else f"{STATEMENT_TEXT} says something else"
     )
-    return Finding("words of the statement", written == words, said)
+    return Finding("words of the statement", written == words, detail)

@@ -58,7 +58,7 @@ class Receipt:
             "salt": self.input.salt,
             "input_sha256_salted": self.input.salted_sha256,
             "files": dict(self.files),
-            "origins": None if self.origins is None else _packed(self.origins),
+            "origins": None if self.origins is None else _pack(self.origins),
         }
 
     def as_json(self) -> str:
@@ -83,7 +83,7 @@ class Receipt:
             digest = InputDigest(content["salt"], content["input_sha256_salted"], content["input_sha256"])
             files = {str(name): str(sha) for name, sha in content["files"].items()}
             packed = content["origins"]
-            return cls(digest, str(content["id"]), files, None if packed is None else _unpacked(packed))
+            return cls(digest, str(content["id"]), files, None if packed is None else _unpack(packed))
         except FileNotFoundError:
             raise TableError(f"{path.name}: no such file.") from None
         except OSError as error:
@@ -118,13 +118,13 @@ def receipt_beside(folder: str | Path) -> Receipt | None:
     return None
 
 
-def _packed(origins: IntArray) -> str:
+def _pack(origins: IntArray) -> str:
     """Whole numbers as text: little-endian, 32 bits where they suffice, deflated, base 64."""
     kind = "<u4" if len(origins) == 0 or int(origins.max()) < 2**32 else "<u8"
     return f"{kind}:{base64.b64encode(zlib.compress(origins.astype(kind).tobytes())).decode()}"
 
 
-def _unpacked(text: str) -> IntArray:
+def _unpack(text: str) -> IntArray:
     kind, _, packed = text.partition(":")
     if kind not in ("<u4", "<u8"):
         raise ValueError("origins")

@@ -17,7 +17,7 @@ from microagg.releases.folder.json_files import read_json
 from microagg.releases.folder.places import MANIFEST, STATEMENT
 from microagg.releases.folder.receipt import Receipt, receipts_beside
 from microagg.releases.folder.saved import SavedRelease, origins_of
-from microagg.releases.folder.signing import SIGNATURE, signed
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest
 from microagg.releases.input import read_released
 from microagg.statements.manifest import sha256_of_file
 from microagg.tables.frames import Frame
@@ -99,7 +99,7 @@ def _write_into_release(
         manifest = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         (partial / MANIFEST).write_text(manifest, encoding="utf-8")
         if sign is not None:
-            (partial / SIGNATURE).write_text(signed(manifest.encode(), sign), encoding="utf-8")
+            (partial / SIGNATURE).write_text(sign_manifest(manifest.encode(), sign), encoding="utf-8")
         beside |= _receipt_of(folder, partial, release_id)
     return path
 
@@ -118,14 +118,14 @@ def _receipt_of(folder: Path, partial: Path, release_id: str | None) -> dict[str
             continue
         if receipt.id == release_id:
             files = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir()) if file.name in _WRITTEN}
-            return {path.name: replace(receipt, files={**_kept(receipt), **files}).as_json()}
+            return {path.name: replace(receipt, files={**_files_left_alone(receipt), **files}).as_json()}
     return {}
 
 
 _WRITTEN = (MANIFEST, REPORT, REPORT_JSON, SIGNATURE)
 
 
-def _kept(receipt: Receipt) -> dict[str, str]:
+def _files_left_alone(receipt: Receipt) -> dict[str, str]:
     """What the receipt knows of files that a report does not touch: the folder may have been changed."""
     return {name: digest for name, digest in receipt.files.items() if name not in _WRITTEN}
 

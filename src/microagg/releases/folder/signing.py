@@ -23,7 +23,7 @@ from microagg.releases.folder.json_files import read_json
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "signed", "write_key_pair"]
+__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "sign_manifest", "write_key_pair"]
 
 SIGNATURE = "signature.json"
 ALGORITHM = "Ed25519"
@@ -31,7 +31,7 @@ NEEDED = "signatures need the cryptography library: pip install 'microagg[sign]'
 _PURPOSE = b"microagg release, SHA-256 of manifest.json: "
 
 
-def signed(manifest: bytes, key: str | Path) -> str:
+def sign_manifest(manifest: bytes, key: str | Path) -> str:
     """The content of ``signature.json`` for a manifest.
 
     Parameters
@@ -101,19 +101,19 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
             raise ValueError("algorithm")
     except (ValueError, KeyError, TypeError, binascii.Error):
         return [Finding("signature", False, "is damaged")]
-    told = fingerprint(raw)
+    key_id = fingerprint(raw)
     if digest != hashlib.sha256(manifest.read_bytes()).hexdigest():
-        return [Finding("signature", False, f"signs another manifest than this one (key {told})")]
-    if expected is not None and told != expected:
-        return [Finding("signature", False, f"is by the key {told}, not by {expected}")]
+        return [Finding("signature", False, f"signs another manifest than this one (key {key_id})")]
+    if expected is not None and key_id != expected:
+        return [Finding("signature", False, f"is by the key {key_id}, not by {expected}")]
     if expected is None and find_spec("cryptography") is None:
-        return [Finding("signature", True, f"said to be by the key {told}, and NOT verified: {NEEDED}")]
+        return [Finding("signature", True, f"said to be by the key {key_id}, and NOT verified: {NEEDED}")]
     if not _verifies(raw, signature, manifest.read_bytes()):
-        return [Finding("signature", False, f"is not that of the key {told} under this manifest")]
+        return [Finding("signature", False, f"is not that of the key {key_id} under this manifest")]
     if expected is None:
-        said = f"by the key {told}, which proves nothing about who that is: compare it with --signed-by PUBLIC.pem"
-        return [Finding("signature", True, said)]
-    return [Finding("signature", True, f"by the expected key {told}")]
+        detail = f"by the key {key_id}, which proves nothing about who that is: compare it with --signed-by PUBLIC.pem"
+        return [Finding("signature", True, detail)]
+    return [Finding("signature", True, f"by the expected key {key_id}")]
 
 
 def require_key(path: Path) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from microagg.studies.markdown import markdown_table
+
 __all__ = ["FORMS", "SMALLEST_GAP", "TEST_SHARE", "MethodScores", "as_markdown", "gather_scores", "paired_interval"]
 
 TEST_SHARE = 0.25
-SMALLEST_GAP = 0.5  # in points: of less no share is told
+SMALLEST_GAP = 0.5  # in points: below this no share is given
 
 
 @dataclass(frozen=True)
@@ -102,25 +104,21 @@ def as_markdown(outcomes: Sequence[MethodScores], score: str = "accuracy") -> st
     """
     (whole,) = (one for one in outcomes if one.method == "unprotected")
     found = {(one.k, one.method, one.form): one for one in outcomes}
-    lines = [
-        f"| k | cells | splits | purity | {' | '.join(FORMS)} |",
-        f"|---|---|---|---|{'---|' * len(FORMS)}",
-        f"| - | unprotected | {len(whole.splits)} | - | {_mean(whole, score)} | | |",
-    ]
+    rows: list[list[object]] = [["-", "unprotected", len(whole.splits), "-", _mean(whole, score), "", ""]]
     for k, method in dict.fromkeys((one.k, one.method) for one in outcomes if one is not whole):
         base = found.get((k, "plain", "centroids"))
         several = [found[k, method, form] for form in FORMS]
-        entries = [_mean(one, score) + _told_gain(one, base, whole, score) for one in several]
+        entries = [_mean(one, score) + _describe_gain(one, base, whole, score) for one in several]
         first = several[0]
-        lines.append(f"| {k} | {method} | {len(first.splits)} | {first.purity:.3f} | {' | '.join(entries)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([k, method, len(first.splits), f"{first.purity:.3f}", *entries])
+    return markdown_table(["k", "cells", "splits", "purity", *FORMS], rows)
 
 
 def _mean(one: MethodScores, score: str) -> str:
     return f"{100 * np.mean(getattr(one, score)):.2f}"
 
 
-def _told_gain(one: MethodScores, base: MethodScores | None, whole: MethodScores, score: str) -> str:
+def _describe_gain(one: MethodScores, base: MethodScores | None, whole: MethodScores, score: str) -> str:
     if base is None or one is base:
         return ""
     mean, width = _gain(one, base, score)
