@@ -24,7 +24,7 @@ def cells_in_order(labels: IntArray) -> IntArray:
         labels = np.unique(labels, return_inverse=True)[1]
     n_labels = int(labels.max()) + 1
     first = np.full(n_labels, -1, dtype=np.int64)
-    first[labels[::-1]] = np.arange(len(labels))[::-1]  # of several assignments the last one stays
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # the last of several assignments stays
     starts_a_cell = np.zeros(len(labels), dtype=bool)
     starts_a_cell[first[first >= 0]] = True
     rank = np.empty(n_labels, dtype=np.int64)

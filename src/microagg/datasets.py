@@ -1,6 +1,6 @@
 """Public reference tables: ``from microagg.datasets import load_census``.
 
-How they are found, fetched and checked is told in :mod:`microagg.tables.reference.datasets`.
+How they are found, fetched and checked is described in :mod:`microagg.tables.reference.datasets`.
 """
 
 from __future__ import annotations

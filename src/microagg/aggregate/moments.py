@@ -242,7 +242,7 @@ def cross_moments(
     (array([1., 2.]), array([3., 1.]), array([9., 0.]))
     """
     if cells.weights is not None:
-        raise ParameterError("moments under differential privacy are of records that count alike; leave weights out")
+        raise ParameterError("moments under differential privacy take records of equal weight; leave weights out")
     n_attributes, sizes, labels = values.shape[1], cells.sizes, cells.labels
     least = m + 1
     if m and int(sizes.min()) < least:

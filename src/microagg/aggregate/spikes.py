@@ -40,7 +40,7 @@ class Spike:
 def find_spike(values: FloatArray, k: int) -> Spike | None:
     """The smallest or largest number, if at least k records and a tenth have it, and at least k have others.
 
-    Of two the one that more records have; NaN is missing.
+    If there are two, the one that more records have; NaN is missing.
 
     Examples
     --------

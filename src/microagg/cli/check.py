@@ -20,7 +20,8 @@ def check(
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="Needed for a file.")] = None,
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k (for a file).")] = None,
     receipt: Annotated[
-        Path | None, typer.Option(help="What the data holder kept; default: the one beside the folder, if any.")
+        Path | None,
+        typer.Option(help="The receipt that the data holder kept; default: the one beside the folder, if any."),
     ] = None,
     signed_by: Annotated[
         Path | None, typer.Option("--signed-by", help="A public key: the release must be signed by it.")

@@ -18,7 +18,7 @@ EVERY = 10.0  # seconds
 class ProgressLines:
     """Listens to progress and says how things stand, at most once in so many seconds.
 
-    That kernels are being compiled is said at once: on a new machine it is what takes long.
+    It says at once that kernels are being compiled: on a new machine that is what takes long.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ProgressLines:
 
 
 def _line(task: str, share: float) -> str:
-    """How things stand, which a task may tell after a colon.
+    """How things stand, which a task may say after a colon.
 
     Examples
     --------

@@ -24,7 +24,7 @@ LOSS_OF_CELLS = (
     "within cells, in the space they were formed in, before values are chosen and rounded; SSE_SST in reports and "
     "evaluations is of the published values"
 )
-_SHOWN = 12  # blocks of attributes that are told one by one
+_SHOWN = 12  # blocks of attributes that are listed one by one
 
 
 @explains_errors
@@ -47,7 +47,7 @@ def release(
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
     ] = True,
     sign: Annotated[
-        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can tell who published.")
+        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can see who published.")
     ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -118,8 +118,8 @@ def release(
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(
-                f"Note: {columns_phrase(unrounded)} published with all digits, as whether every record is whole must "
-                "not show. To publish whole numbers, add to the declaration: resolution = 1"
+                f"Note: {columns_phrase(unrounded)} published unrounded: rounding only when every input is whole would "
+                "leak that fact. To publish whole numbers, add to the declaration: resolution = 1"
             )
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
@@ -131,7 +131,10 @@ def release(
         )
     if len(written["recounts"]) > _SHOWN:
         least = min(count["smallest"] for count in written["recounts"])
-        say(f"... and so of {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} times.")
+        say(
+            f"... and the same for {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} "
+            "times."
+        )
     exposed = describe_exposure(written.get("exposure", ()))
     if exposed:
         say(TITLE)

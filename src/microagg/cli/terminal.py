@@ -1,4 +1,4 @@
-"""What the commands share: results on standard output, everything said to a person on standard error."""
+"""What the commands share: results on standard output, everything for a person on standard error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
-# How a command is told which rows of two tables belong together.
+# How a command learns which rows of two tables belong together.
 Aligned = Annotated[
     bool | None,
     typer.Option(
@@ -50,11 +50,11 @@ Aligned = Annotated[
         help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
     ),
 ]
-Key = Annotated[str | None, typer.Option(help="A column of both tables that tells which rows belong together.")]
+Key = Annotated[str | None, typer.Option(help="A column of both tables that shows which rows belong together.")]
 ReceiptFile = Annotated[
     Path | None,
     typer.Option(
-        "--receipt", help="The receipt of the release, which tells the same; by default the one beside its folder."
+        "--receipt", help="The receipt of the release, which shows the same; by default the one beside its folder."
     ),
 ]
 
@@ -80,7 +80,7 @@ def _interrupted() -> str:
 
 
 class _Interrupts:
-    """Interrupts of the running command: how many, and what is to be said of them."""
+    """Interrupts of the running command: how many, and the message about them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -113,7 +113,7 @@ _interrupts = _Interrupts()
 
 
 def if_interrupted(message: Callable[[], str]) -> None:
-    """Set what is said if the running command is interrupted; ends it if it was and nobody noticed."""
+    """Set the message for an interrupt of the running command; ends it if it was interrupted and nobody noticed."""
     _interrupts.message = message
     if _interrupts.count:
         raise KeyboardInterrupt
@@ -124,7 +124,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
     (3 is a release's own: it was written, whole, but without the report that was asked for.)
 
-    An unforeseen error tells where it happened and withholds its message, which might hold values of records;
+    An unforeseen error says where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
     """
 
@@ -162,7 +162,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def hears_report_warnings() -> Iterator[list[str]]:
-    """Collect what is said of a report that could not be made; other warnings go on as they would."""
+    """Collect warnings about a report that could not be made; other warnings go on as they would."""
     from microagg.errors import ReportWarning
 
     found: list[str] = []

@@ -102,7 +102,7 @@ def compare(evaluations: Mapping[str, Evaluation]) -> Comparison:
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
-        Of releases of the same original table; two or more.
+        Two or more, of releases of the same original table.
 
     Examples
     --------

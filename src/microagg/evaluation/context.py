@@ -106,7 +106,7 @@ class Context:
         others = self.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
         shared = [name for name in others if name in self.before.names and name in self.after.names]
         with_kind = [name for name in shared if self.schema[name].kind is not None]
-        # One column that is published as it is, and cannot be measured, does not keep the others from it.
+        # One column that is published as it is, and cannot be measured, does not keep the others from being measured.
         found = []
         for name in with_kind:
             with suppress(TableError):
@@ -163,7 +163,8 @@ class Context:
         alone = int((self.cell_sizes == 1).sum())
         if alone > len(self.cells) / 2:
             return (
-                f"no cells can be read off the release: {alone} of {len(self.cells)} records have a combination of "
+                f"no cells can be recognised in the release: {alone} of {len(self.cells)} records have a combination "
+                "of "
                 "quasi-identifiers of their own"
             )
         return ""

@@ -101,7 +101,7 @@ class Definition:
         unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
         if unfit:
             lacking = [context.rows.kind.limitation]
-        # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
+        # A sum of squares of numbers near the largest double overflows: what is not finite has no value.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             result = MeasureResult(None, lacking[0]) if lacking else self.compute(context)
         value, note = result.value, result.note

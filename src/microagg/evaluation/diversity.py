@@ -106,7 +106,7 @@ def agreeing_records(codes: npt.NDArray[Any], labels: IntArray) -> int:
 
 
 def single_values(codes: IntArray) -> int:
-    """How many values occur once; a missing one (-1) is none.
+    """How many values occur once; missing ones (-1) do not count.
 
     Examples
     --------

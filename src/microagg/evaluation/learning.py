@@ -24,7 +24,7 @@ MODELS = ("gradient_boosting", "logistic_regression")
 
 @dataclass(frozen=True)
 class Scores:
-    """How well a model does on test records: of classes accuracy and the mean F-measure, of numbers R squared.
+    """How well a model does on test records: accuracy and the mean F-measure for classes, R squared for numbers.
 
     Beside it the accuracy of always guessing the most frequent class of the training records.
     """

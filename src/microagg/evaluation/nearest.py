@@ -68,7 +68,7 @@ class PointTree:
         return cls(np.ascontiguousarray(points[order].T), lows, highs, np.array(cuts, dtype=np.int64), order)
 
     def nearest(self, queries: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Squared distance of each query to its nearest point, and that point's row (of several, any one)."""
+        """Squared distance of each query to its nearest point, and that point's row (any one of several)."""
         from microagg.evaluation._kernels.near_points import nearest_points
 
         squared, places = np.empty(len(queries)), np.empty(len(queries), dtype=np.int64)

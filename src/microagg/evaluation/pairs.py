@@ -81,7 +81,7 @@ class Pair:
         values = self.joint.values
         if self.joint.kind is Kind.NOMINAL:
             plain = self.joint.attribute.model_copy(update={"weight": 1.0})
-            # Of a missing value only the indicator (the last coordinate) differs; it is left to the caller.
+            # A missing value differs in the indicator (the last coordinate) only; it is left to the caller.
             points = mixed_space([replace(self.joint, attribute=plain)]).matrix
             points = points[:, :-1] if self.joint.missing.any() else points
             return points[: self.n_first], points[self.n_first :]
@@ -162,9 +162,9 @@ def combinations(table: Frame, names: Sequence[str]) -> IntArray:
 
 
 def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[str]) -> bool | None:
-    """Find out if row i of both tables is the same record: None if the tables cannot tell.
+    """Find out if row i of both tables is the same record: None if the tables do not show it.
 
-    Columns that are published as they are tell it, unless so few values differ that rows in another order could look
+    Columns that are published as they are show it, unless so few values differ that rows in another order could look
     the same by chance.
     """
     if original.n_records != released.n_records:

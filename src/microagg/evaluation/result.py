@@ -15,7 +15,7 @@ __all__ = ["NOTICE", "About", "Better", "Evaluation", "Measure", "PerRecord", "R
 About = Literal["utility", "risk"]
 Better = Literal["lower", "higher"]
 
-NOTICE = "internal: these values tell of single records and must not be published"
+NOTICE = "internal: these values are about single records and must not be published"
 
 
 class RowKind(StrEnum):
@@ -41,7 +41,7 @@ class Measure:
     ----------
     name : str
     value : float or None
-        None if it cannot be had from these tables; `note` then says why.
+        None if these tables do not give it; `note` then says why.
     low, high : float or None
         The range of possible values; None where there is no limit.
     better : {"lower", "higher"}
@@ -56,7 +56,7 @@ class Measure:
     note : str
     about : {"utility", "risk"}
     baseline : float or None
-        What chance alone would reach, where that is known: a risk at its baseline is no risk of this release.
+        What chance alone would reach, where that is known: a risk at its baseline is not caused by this release.
     details : mapping of str to float or None
         The same per attribute (or per window, per model, ...) where `value` sums up.
     """
@@ -94,7 +94,7 @@ class Values:
 
 @dataclass(frozen=True)
 class PerRecord:
-    """Measures record by record. It must not be published: it tells whose record is at risk.
+    """Measures record by record. It must not be published: it shows whose record is at risk.
 
     No other form of an evaluation holds these values: they are in no table, text or JSON but :meth:`as_frame`.
 
@@ -103,7 +103,7 @@ class PerRecord:
     >>> import numpy as np
     >>> internal = PerRecord({"linked": Values("released", np.array([1.0, 0.0]))})
     >>> internal
-    PerRecord(names=('linked',), internal: these values tell of single records and must not be published)
+    PerRecord(names=('linked',), internal: these values are about single records and must not be published)
     >>> internal.as_frame("released").column_names
     ['record', 'linked']
     """

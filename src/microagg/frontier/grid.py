@@ -76,7 +76,7 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> SweepGrid:
     ----------
     recipe : Recipe
     n_records : int, optional
-        Of the table: a larger k is left out, and derived values of k are at most half of it.
+        Records of the table: a larger k is left out, and derived values of k are at most half of it.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _derived_methods(recipe: Recipe) -> tuple[str, ...]:
 
 
 def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]:
-    """The keys of the recipe that must change for a method to carry it out, and what is to be said of that."""
+    """The keys of the recipe that must change for a method to carry it out, and a note about that."""
     changes: dict[str, Any] = {"method": method.name, "sweep": None}
     remarks = []
     if method.name != recipe.method:

@@ -17,7 +17,7 @@ _DEFINED = {one.name: one for one in DEFINITIONS}
 
 
 def in_the_middle(best: Sequence[FrontierPoint], utility: str, risk: str) -> FrontierPoint | None:
-    """Of three or more points the one nearest to the best of both, each measure scaled to 0 .. 1 over the points."""
+    """The one of three or more points that is nearest to the best of both, each measure scaled to 0 .. 1 over them."""
     if len(best) < 3:
         return None
 
@@ -97,5 +97,5 @@ def _gaps(frontier: Frontier) -> list[str]:
     ]
     without = [point.name for point in frontier.points if not point.failures and not point.has(utility, risk)]
     if without:
-        notes.append(f"not compared, as {utility} or {risk} cannot be had of them: {', '.join(without)}")
+        notes.append(f"not compared, because {utility} or {risk} has no value for them: {', '.join(without)}")
     return notes

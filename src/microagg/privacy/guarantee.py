@@ -48,7 +48,7 @@ class Guarantee:
     against : str
         Who is kept from what.
     attributes : tuple of str
-        The attributes the promise speaks of.
+        The attributes that the promise is about.
     assumptions : tuple of str
         What must be true for the promise to hold.
     not_promised : tuple of str
@@ -70,7 +70,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Guarantee:
-        """The guarantee that :meth:`as_dict` told."""
+        """The guarantee that :meth:`as_dict` wrote."""
         lists = ("attributes", "assumptions", "not_promised")
         fields: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in content.items()}
         return cls(**fields)
@@ -147,12 +147,12 @@ def k_anonymity(
         attributes=tuple(attributes),
         assumptions=_clauses(*_ASSUMED_OF_CELLS, _ORDER_UNKNOWN if order_kept else ""),
         not_promised=_clauses(
-            "confidential values: if all records of a cell share one, it is known of all of them",
+            "confidential values: if all records of a cell share one, it is known for all of them",
             _less_diverse(guided_by) if guided_by else "",
             _PUBLISHED_AS_THEY_ARE,
             _MEMBERSHIP,
             "differential privacy: cells depend on the records",
-            "real values: a cell publishes those of one of its own records, shared by all of it" if medoids else "",
+            "hiding of real values: each cell publishes those of one of its own records" if medoids else "",
             "combinations of attributes from different blocks: each block has cells of its own, and together they can "
             "single out a record"
             if one_of_several
@@ -185,9 +185,9 @@ def drawn_from_cells(
         else "chance"
     )
     spikes = (
-        f"; of {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
-        f"other values were drawn from mean and variance of at least {k} records that have another, of the cell or of "
-        "several"
+        f"; for {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
+        f"other values were drawn from the mean and variance of at least {k} records with other values, of this cell "
+        "or of several"
         if spiked
         else ""
     )
@@ -252,7 +252,7 @@ def differential_privacy(
         that the original records are not what is protected.
     model : str
         :data:`EPSILON_DP` or :data:`EPSILON_IDP`. The latter compares the table at hand with its neighbours, and with
-        noise of the same scale on both: it says nothing about someone who can tell that scale.
+        noise of the same scale on both: it says nothing about someone who knows that scale.
     unprotected : sequence of str
         Attributes published as they are beside the protected ones.
     bounds_from_data : sequence of str
@@ -311,7 +311,7 @@ def differential_privacy(
             "other releases of the same records count: their epsilons add up",
             f"the bounds of {names_phrase(bounds_from_data)} were read from the data (1.5 x the largest value, and "
             "where there are negative ones the smallest): the promise is conditional on them, and does not cover what "
-            "they tell about these values"
+            "they reveal about these values"
             if bounds_from_data
             else "",
             *assumptions,
@@ -324,7 +324,8 @@ def differential_privacy(
             else "",
             "hiding of which row is whose: the order of the input's records was kept" if order_kept else "",
             f"{_MEMBERSHIP}: the number of records is taken as public; records are replaced, not removed",
-            "truth about the whole: what is learned of everyone can be applied to anyone, in the table or not",
+            "protection from general truths: what is learned about everyone can be applied to anyone, in the table or "
+            "not",
         ),
     )
 
@@ -333,7 +334,7 @@ def _originals_unprotected(equal_values: bool) -> str:
     shown = (
         ", and records of one cell publish equal values, so the release shows which records were put together"
         if equal_values
-        else "; what cells publish tells much of it"
+        else "; what cells publish reveals much of it"
     )
     return (
         "differential privacy of the original records, at any epsilon: the partition depends on the records and "

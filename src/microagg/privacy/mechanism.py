@@ -12,7 +12,7 @@ proof. So nothing here adds noise to a float:
 4. Only then are the noisy integers divided and scaled back to floats. That is post-processing: no rounding in it can
    cost privacy.
 
-Statistics that cannot be had as integers go through :func:`laplace_on_reals`, which adds the rounding error to the
+Statistics that cannot be computed in integers go through :func:`laplace_on_reals`, which adds the rounding error to the
 sensitivity instead.
 
 References
@@ -65,7 +65,7 @@ class Noise(Protocol):
         ...
 
     def uniforms(self, count: int) -> FloatArray:
-        """Independent uniform draws, strictly between 0 and 1, for chance that is no noise: draws of records."""
+        """Independent uniform draws, strictly between 0 and 1, for chance that is not noise: draws of records."""
         ...
 
 
@@ -189,7 +189,7 @@ def add_laplace(
     on : str
         What was noised, for the ledger.
     step : float
-        What one count is worth, so that the ledger can tell sensitivity and scale in the unit of `on`.
+        What one count is worth, so that the ledger can state sensitivity and scale in the unit of `on`.
 
     Notes
     -----

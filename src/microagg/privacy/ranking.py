@@ -62,7 +62,7 @@ def noisy_run_means(
     """
     ordered = np.sort(grid.counts(values))
     sums = np.add.reduceat(ordered, np.cumsum(sizes) - sizes)
-    step = grid.width / grid.steps / int(sizes.min())  # the ledger tells the scale on the mean of a smallest run
+    step = grid.width / grid.steps / int(sizes.min())  # the ledger states the scale on the mean of a smallest run
     noisy = add_laplace(sums, grid.steps, budget=budget, noise=noise, on=on, step=step)
     return grid.values(noisy.astype(np.float64) / sizes)
 

@@ -73,12 +73,12 @@ REMARKS = {
         r"publishes a value only where all its records have one)?",
     ),
 }
-"""What may be said of missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
+"""Remarks on missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
 STRATA = (
     r"no cell crosses the strata of <strata>"
     r"(, but for strata with fewer than k records \(<records>\), which were merged; their cells <published>)?"
 )
-"""What is said of strata."""
+"""The remark on strata."""
 
 
 def prepare(frame: Frame, recipe: Recipe) -> Prepared:
@@ -161,7 +161,7 @@ def _measure_guide(column: Column, attribute: Attribute) -> EncodedColumn:
     import pyarrow as pa
 
     if attribute.kind is Kind.NUMERIC and column.is_text:
-        # What is no number stays text, and is refused with its count by `encode`.
+        # What is not a number stays text, and is refused with its count by `encode`.
         with suppress(pa.ArrowInvalid):
             column = Column(column.name, column.values.cast(pa.float64()))
     return encode(column, attribute)

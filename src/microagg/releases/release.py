@@ -68,9 +68,9 @@ class Release:
     original : Frame or None
         The input, for reports. Internal, as `blocks`.
     origins : ndarray or None
-        For each released record its place in the input; None if rows are no records. Internal.
+        For each released record its place in the input; None if rows are not records. Internal.
     exposure : Exposure or None
-        Of a k-anonymous release what k does not hide, counted exactly. Internal; the statement has it rounded.
+        What k does not hide in a k-anonymous release, counted exactly. Internal; the statement has it rounded.
     """
 
     frame: Frame = field(repr=False)
@@ -204,8 +204,8 @@ class Release:
             False writes the public form: no value of a record, nothing exact of the original. True adds figures of
             the original, of single cells and of single records; it is never written into a folder of a release.
         full : bool, default False
-            Take all default measures on all records, which may last; otherwise a quick choice, of large tables on a
-            sample.
+            Take all default measures on all records, which may take long; otherwise a quick choice, for large
+            tables on a sample.
         overwrite : bool, default False
         sign : path, optional
             A private key to sign the folder of this release with again; without it a signed folder is not changed.

@@ -178,7 +178,7 @@ def whole_groups(labels: IntArray, wanted: int) -> IntArray:
 
 
 def _measure(request: ReportRequest) -> MeasureResults:
-    """Measures of :func:`microagg.evaluate`: all, or a quick choice, of large tables on a sample."""
+    """Measures of :func:`microagg.evaluate`: all, or a quick choice; for large tables on a sample."""
     comparison = Comparison(request)
     sample = comparison.sample
     # One record is much of a small table: a mean over all would be a figure about few.

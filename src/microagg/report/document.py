@@ -21,17 +21,19 @@ __all__ = ["Report"]
 FORMAT = 1
 
 PUBLIC = (
-    "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
-    "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
+    "This is the public form. It shows no value of a record and no risk of a single record. Nothing exact is shown "
+    "about the original records: no smallest or largest value, no quantile, no distribution. Distributions of the "
+    "released "
     "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
     "than {least} records. What the public statement and manifest of the release say is repeated as it is."
 )
 GONE = (
-    " The statement tells how many categories the original had, and names those that are gone if at least {least} "
+    " The statement says how many categories the original had, and names those that are gone if at least {least} "
     "original records had them."
 )
 PRIVATE = (
-    " The release is differentially private: what is told of the original records here was computed from the released "
+    " The release is differentially private: what is shown here about the original records was computed from the "
+    "released "
     "table alone."
 )
 INTERNAL = (

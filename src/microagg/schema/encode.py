@@ -33,7 +33,7 @@ class EncodedColumn:
     labels : tuple
         What the ranks or codes stand for; empty for numeric attributes.
     bounds : pair of float or None
-        Declared bounds on the scale of `values`; of an ordinal attribute its first and last rank.
+        Declared bounds on the scale of `values`; for an ordinal attribute its first and last rank.
     """
 
     column: Column

@@ -89,7 +89,7 @@ def _empty(field: pa.Field) -> Column:
 
 
 def _keep_for_typed(notice: Notice, file_format: str) -> Notice:
-    """In a file that has types, whole numbers are no dates, and text of digits is text by choice."""
+    """In a file that has types, whole numbers are not dates, and text of digits is text by choice."""
     if file_format != "xlsx" and notice.numbers is not None and notice.numbers.is_plain:
         return replace(notice, is_numbers=False)
     return replace(notice, date_formats=()) if notice.date_formats and not notice.is_numbers else notice

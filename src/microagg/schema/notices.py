@@ -81,7 +81,7 @@ def notice_of_text(texts: Sequence[str], counts: Sequence[int]) -> Notice:
     share = sum(count for text, count in rest if text in known) / total
     others = len(rest) - len(known)
     if not others and len(numbers.units) == 1 and not _readable(numbers):
-        share = 0.0  # as in 192.168.0.1: digits and points that are no number
+        share = 0.0  # as in 192.168.0.1: digits and points, but not a number
     if share < _MOSTLY:
         question = _about_words(words, counts, texts) if words else ""
         if share >= _PARTLY:
@@ -120,7 +120,7 @@ def _of_dates(formats: tuple[str, ...], words: Sequence[str], total: int) -> Not
 
 
 def _of_most_dates(dates: set[str], words: Sequence[str]) -> Notice:
-    """Dates of several formats, or with values among them that are no dates."""
+    """Dates of several formats, or with values among them that are not dates."""
     formats = date_formats_of(dates)
     question = (
         "most of its values are dates, but no one format fits all: name those that stand for missing, or mend them"

@@ -36,7 +36,7 @@ def category_text(label: Any) -> str:
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A tree of categories, told as each node's parent.
+    """A tree of categories, given as each node's parent.
 
     Read one with :meth:`load` (an indented outline in a ``.txt`` file, or nested objects in a ``.json`` file) or
     build one with :meth:`from_parents`. The categories of an attribute may be any nodes, usually the leaves.
@@ -198,7 +198,7 @@ class Taxonomy:
         return tuple(path)
 
     def absent(self, labels: Sequence[Any]) -> list[Any]:
-        """Those of `labels` that are no node of the tree."""
+        """Those of `labels` that are not nodes of the tree."""
         nodes = set(self.nodes)
         return [label for label in labels if category_text(label) not in nodes]
 

@@ -26,7 +26,7 @@ def coarse_count(count: int) -> int:
 
 
 def describe_exposure(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:
-    """Entries as sentences, of each sort the first ones.
+    """Entries as sentences, the first ones of each sort.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def describe_exposure(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHO
         of_sort = [entry for entry in entries if entry["what"] == what]
         sentences += [tell(entry) for entry in of_sort[:shown]]
         if len(of_sort) > shown:
-            sentences.append(f"and so on of {len(of_sort) - shown} more attributes: statement.json has them")
+            sentences.append(f"and the same for {len(of_sort) - shown} more attributes, listed in statement.json")
     return sentences
 
 
@@ -71,7 +71,7 @@ def _categories(entry: Mapping[str, Any]) -> str:
     name = repr(entry["attribute"])
     if entry["before"] is None:
         few = entry["fewer_than"]
-        sentence = f"of {name}, categories vanished that fewer than {few} records had each; it has {entry['after']}"
+        sentence = f"{name} lost categories that fewer than {few} records had each; {entry['after']} are left"
     else:
         sentence = f"{name} had {entry['before']} categories and has {entry['after']}"
     if entry["vanished"]:

@@ -1,4 +1,4 @@
-"""What a release promises: told by its recipe and its blocks of cells alone, so that a check can tell it again."""
+"""What a release promises: it follows from its recipe and its blocks of cells alone, so that a check can repeat it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from microagg.schema.attribute import Representative
 
 __all__ = ["SEEDED_NOISE", "describe_aggregation", "guarantees_of", "stages_run"]
 
-SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
+SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed about the noise is not true for this table"
 
 
 def guarantees_of(recipe: Recipe, blocks: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[Guarantee, ...]:
@@ -67,7 +67,7 @@ def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
 
 
 def stages_run(recipe: Recipe, stages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The stages as the manifest tells them."""
+    """The stages as the manifest states them."""
     schema = recipe.schema
     described = {**stages, "partition": {"method": recipe.method, "k": recipe.k, **stages["partition"]}}
     return [

@@ -15,17 +15,18 @@ from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement", "printable"]
 
-_SHOWN = 12  # blocks of attributes, or expenses, that the text tells one by one; the JSON has them all
+_SHOWN = 12  # blocks of attributes, or expenses, that the text lists one by one; the JSON has them all
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
 
 NOTHING_TO_COUNT = (
-    "Nothing can be counted on the released table: that every cell has at least k records was checked when it was made."
+    "Nothing can be counted on the released table. When it was made, it was checked that every cell has at least k "
+    "records."
 )
 MADE_NOT_COUNTED = (
-    "Nothing of this can be counted on the released table: it is about how the table was made. That the table holds "
-    "nothing but values of the public domain was checked."
+    "None of this can be counted on the released table: it is about how the table was made. It was checked that the "
+    "table holds only values of the public domain."
 )
 NO_GUARANTEE = "No guarantee is stated: see the remarks."
 
@@ -46,9 +47,9 @@ class Statement:
     seeded : bool
         True if chance was replaced by a fixed seed.
     budget : dict or None
-        Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
+        For a differentially private release: epsilon, what was spent, and what each mechanism spent.
     exposure : tuple of dict or None
-        Of a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
+        For a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -78,12 +79,12 @@ class Statement:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Statement:
-        """The statement that :meth:`as_dict` told; what it derives is derived again.
+        """The statement that :meth:`as_dict` wrote; what it derives is derived again.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If this is no statement.
+            If this is not a statement.
         """
         remarks = [str(remark) for remark in content["remarks"]]
         seeded = remarks[-1:] == [SEEDED]
@@ -116,7 +117,8 @@ class Statement:
             )
         if len(self.guarantees) > _SHOWN:
             lines += _paragraph(
-                f"The same on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names them."
+                f"The same holds on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names "
+                "them."
             )
         # Guarantees on several blocks differ in their attributes only.
         for guarantee in self.guarantees[:1]:

@@ -126,7 +126,8 @@ ANONYMITY = (
         "anonymity",
         "lower",
         "share of released records whose value of an attribute published as it is (confidential or not) no other "
-        "record has: the largest over attributes; a missing value is none. Whoever knows such a value finds its record",
+        "record has: the largest over attributes; missing values do not count. Whoever knows such a value finds its "
+        "record",
         _unique_values,
         high=1.0,
     ),

@@ -21,8 +21,8 @@ __all__ = ["ATTRIBUTE_DISCLOSURE", "skill"]
 def skill(train: Frame, test: Frame, schema: Schema, target: str, *, model: Any = "gradient_boosting") -> float | None:
     """How much of what is unknown of an attribute a model predicts from the quasi-identifiers of the test records.
 
-    Of categories (a - b) / (1 - b), with a the accuracy and b that of always guessing the training table's most
-    frequent category; of numbers and ranks R squared. 0 is what one knows without the model, 1 is everything.
+    For categories (a - b) / (1 - b), with a the accuracy and b that of always guessing the training table's most
+    frequent category; for numbers and ranks R squared. 0 is what one knows without the model, 1 is everything.
 
     Returns
     -------
@@ -119,8 +119,8 @@ ATTRIBUTE_DISCLOSURE = (
         "risk",
         "attribute",
         "lower",
-        "attribute_disclosure less the same on the holdout: what the release tells of the people in it, beyond what it "
-        "tells of everyone; the largest of all attributes",
+        "attribute_disclosure less the same on the holdout: what the release reveals about the people in it, beyond "
+        "what it reveals about everyone; the largest of all attributes",
         _beyond_holdout,
         low=None,
         needs=(Need.CONFIDENTIAL, Need.HOLDOUT),

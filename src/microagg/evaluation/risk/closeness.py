@@ -182,7 +182,7 @@ def _t_closeness(context: Context) -> MeasureResult:
 
 
 def _all_shares(context: Context) -> tuple[list[CellShares], list[list[CellShares]]]:
-    """Of each confidential attribute, in the cells and in cells of records drawn at random."""
+    """For each confidential attribute, in the cells and in cells of records drawn at random."""
 
     def compute() -> tuple[list[CellShares], list[list[CellShares]]]:
         _, coarse = confidential_codes(context)
@@ -229,7 +229,7 @@ CLOSENESS = (
         "closeness",
         "lower",
         "largest earth mover's distance between a confidential attribute's distribution in a cell and in the table: "
-        "of numbers and ranks along their order, neighbours 1/(m-1) apart; of categories, all 1 apart",
+        "numbers and ranks along their order, neighbours 1/(m-1) apart; categories all 1 apart",
         _t_closeness,
         high=1.0,
         needs=(Need.CELLS,),

@@ -17,7 +17,7 @@ __all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval
 
 
 WINDOWS = tuple(percent / 100 for percent in range(1, 11))
-"""Half widths of 1 to 10 %, of the standard deviation or of the number of records."""
+"""Half widths: 1 to 10 % of the standard deviation or of the number of records."""
 
 
 @dataclass(frozen=True)

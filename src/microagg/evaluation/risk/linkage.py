@@ -117,8 +117,8 @@ LINKAGE = (
         "risk",
         "linkage",
         "lower",
-        "share of released records whose nearest original record, both tables z-scored, is the one they came from; of "
-        "t nearest records the right one is guessed with chance 1/t",
+        "share of released records whose nearest original record, both tables z-scored, is the one they came from; "
+        "among t equally near records the right one is guessed with chance 1/t",
         distance_linkage,
         high=1.0,
         needs=(Need.ROWS,),

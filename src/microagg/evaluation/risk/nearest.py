@@ -101,7 +101,8 @@ NEAREST = (
         "closest",
         "lower",
         "share of released records that are nearer to an original record than to any record of the holdout, ties half; "
-        "if the release told nothing of the original records beyond their population: their share of both tables",
+        "a release that reveals nothing about the original records beyond their population reaches their share of "
+        "both tables",
         _closer_than_holdout,
         high=1.0,
         needs=(Need.HOLDOUT,),

@@ -67,7 +67,7 @@ class Agreement:
 
     @property
     def weights(self) -> FloatArray:
-        """What agreement adds over disagreement to the log likelihood ratio of a match; 0 where it tells nothing."""
+        """What agreement adds over disagreement to the log likelihood ratio of a match; 0 where it says nothing."""
         telling = (self.u < 1.0 - _SAME_WEIGHT) & (self.m > self.u)
         m, u = np.where(telling, self.m, 0.5), np.where(telling, self.u, 0.5)
         return np.log(m / u) - np.log((1.0 - m) / (1.0 - u))
@@ -109,8 +109,8 @@ def agreement_counts(first: IntArray, second: IntArray) -> FloatArray:
 def agreement_weights(counts: FloatArray, n_first: int, *, tolerance: float = 1e-8, most_steps: int = 500) -> Agreement:
     """Estimate how telling each attribute is, from counts of agreement alone (expectation maximisation).
 
-    One pair in `n_first` is a match; `u` is read off all pairs, nearly all of which are none; `m` is estimated, with
-    agreement on the attributes taken as independent within matches and within other pairs.
+    One pair in `n_first` is a match. `u` comes from all pairs, nearly all of which are not matches; `m` is estimated,
+    with agreement on the attributes taken as independent within matches and within other pairs.
 
     References
     ----------

@@ -34,7 +34,7 @@ def distortion_of(one: Pair, rows: IntArray) -> float:
 
 
 def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Distances between categories, given as codes: 0 or 1, or semantic; of a missing one, as if it were the first."""
+    """Distances between categories, given as codes: 0 or 1, or semantic; a missing one counts as the first."""
     taxonomy = one.joint.attribute.taxonomy
     if taxonomy is None:
         differ: FloatArray = (first != second).astype(np.float64)
@@ -46,7 +46,7 @@ def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> Floa
 
 
 def distortions(context: Context) -> dict[str, float | None]:
-    """Of each quasi-identifier."""
+    """The distortion of each quasi-identifier."""
     return context.cached("D_X", lambda: {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs})
 
 

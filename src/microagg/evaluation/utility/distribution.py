@@ -128,7 +128,7 @@ DISTRIBUTION = (
         "distribution",
         "lower",
         "mean over numeric and ordinal quasi-identifiers of the area between the two distribution functions, in "
-        "standard deviations of the original; of values that are present",
+        "standard deviations of the original; over values that are present",
         _wasserstein,
         needs=(Need.NUMBERS,),
         holds_of=RowKind.RANKS,
@@ -139,7 +139,7 @@ DISTRIBUTION = (
         "distribution",
         "lower",
         "mean over numeric and ordinal quasi-identifiers of the largest difference between the two distribution "
-        "functions (Kolmogorov-Smirnov); of values that are present",
+        "functions (Kolmogorov-Smirnov); over values that are present",
         _ks,
         high=1.0,
         needs=(Need.NUMBERS,),

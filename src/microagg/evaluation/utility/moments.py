@@ -18,7 +18,7 @@ _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, 
 
 @dataclass(frozen=True)
 class PairwiseMoments:
-    """Of each attribute from its present values, of each two from the records where both are present.
+    """Moments of each attribute from its present values, and of each two from the records where both are present.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ def probabilistic_losses(before: FloatArray, after: FloatArray) -> dict[str, flo
 
 
 def _losses(change: FloatArray, variance: FloatArray) -> FloatArray:
-    """erf(|change| / sd / sqrt 2); of a statistic that chance cannot move, 0 if it did not move and 1 if it did."""
+    """erf(|change| / sd / sqrt 2); for a statistic that chance cannot move, 0 if it did not move and 1 if it did."""
     from scipy.special import erf
 
     fixed = variance <= _NOTHING

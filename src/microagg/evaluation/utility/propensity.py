@@ -30,7 +30,7 @@ class Propensity:
     Attributes
     ----------
     scores : ndarray
-        Of each record, the originals first: the fitted probability that it is a released one.
+        For each record, the originals first, the fitted probability that it is a released one.
     pmse : float
         Mean squared difference between scores and the share of released records.
     n_coefficients : int

@@ -76,7 +76,7 @@ TRAINING = tuple(
 
 
 def fitting(schema: Schema, target: str) -> list[Definition]:
-    """The measures that fit a target: of classes accuracy and F-measure, of numbers R squared."""
+    """The measures that fit a target: accuracy and F-measure for classes, R squared for numbers."""
     check_target(schema, target)
     classes = schema[target].kind is Kind.NOMINAL
     return [one for one in TRAINING if one.name.startswith("r_squared") is not classes]

@@ -69,7 +69,7 @@ def _log2_sse(context: Context) -> MeasureResult:
 def _total(one: Pair, rows: IntArray) -> float:
     """Squared distance of each original value to the mean of all, averaged over records.
 
-    Of categories this is half the mean squared distance between two of them: they are points whose squared distances
+    For categories this is half the mean squared distance between two of them: they are points whose squared distances
     are 0 or 1, or semantic. A missing value is at distance 1 from every other.
     """
     values = one.values[0][rows]

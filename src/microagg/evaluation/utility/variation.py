@@ -20,7 +20,7 @@ _FLOOR = 0.01  # of the statistic's own scale: near zero, a relative change mean
 
 
 def _moments(context: Context) -> tuple[PairwiseMoments, PairwiseMoments]:
-    """Of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
+    """Moments of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
 
     def compute() -> tuple[PairwiseMoments, PairwiseMoments]:
         before, after = scale_pairs(context.numbers)
@@ -45,7 +45,7 @@ def _variances(context: Context) -> MeasureResult:
     details: dict[str, float | None] = {}
     for i, one in enumerate(context.numbers):
         change = abs(after.variances[i] - before.variances[i])
-        # Of denormal numbers the variance vanishes though they vary.
+        # The variance of denormal numbers vanishes though they vary.
         vanishes = one.is_constant or not before.variances[i] > 0
         details[one.name] = None if vanishes else float(change / before.variances[i])
     return mean_of(details)

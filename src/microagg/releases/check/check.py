@@ -74,12 +74,12 @@ def check_release(
 
 
 def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
-    """Whether this version knows what was to be said; if not, somebody must vouch for the files as they are."""
+    """Whether this version knows the words that were due; if not, somebody must vouch for the files as they are."""
     report = release.report.get("microagg") if isinstance(release.report, dict) else __version__
     others = sorted({str(version) for version in (release.manifest.get("microagg"), report)} - {__version__})
     if not others:
         return []
-    versions = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
+    versions = names_phrase([other if VERSION.fullmatch(other) else "of no known version" for other in others])
     if vouched:
         detail = f"made by microagg {versions}: words were not compared, but receipt or signature vouch for the files"
         return [Finding("version", True, detail)]
@@ -93,7 +93,7 @@ def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     """Check a file against a recipe: no identifiers, and k-anonymity on all quasi-identifiers together, as written.
 
-    Of sampled records only the columns can be checked, and of a differentially private table that it holds nothing but
+    Only the columns of sampled records can be checked, and of a differentially private table that it holds nothing but
     public values, which the findings say.
     """
     table = _read_any(Path(path), recipe)
@@ -139,7 +139,7 @@ def _check_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
 
 
 def _check_drawn(table: pa.Table, attributes: Sequence[str], k: int, smallest: int | None) -> Finding:
-    """Of drawn records a file shows nothing but that its columns are there."""
+    """A file of drawn records shows nothing but that its columns are there."""
     name = f"drawn from cells of at least k = {k} records: {names_phrase(attributes)}"
     absent = absent_from(table, attributes)
     if absent:
@@ -190,7 +190,7 @@ def _promise_of_release(release: PublishedFolder) -> list[Finding]:
 
 
 def _exposure_of_release(release: PublishedFolder) -> list[Finding]:
-    """What the statement tells of what k does not hide, as far as the table shows it."""
+    """What the statement says about what k does not hide, as far as the table shows it."""
     if release.is_private or release.is_sampled or not release.blocks:
         return []
     statement = release.statement if isinstance(release.statement, dict) else {}

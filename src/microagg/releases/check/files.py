@@ -58,7 +58,7 @@ def check_form(release: PublishedFolder) -> Finding:
     versions = release.manifest.get("versions")
     alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
     fault, to_the_byte = fault_of_form(path, same_libraries=alike)
-    how_exactly = "to the byte" if to_the_byte else "as far as its labels, categories and headers tell"
+    how_exactly = "to the byte" if to_the_byte else "as far as its labels, categories and headers show"
     return Finding(name, not fault, fault or f"it is written as microagg writes, {how_exactly}")
 
 

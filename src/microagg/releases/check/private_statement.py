@@ -1,4 +1,4 @@
-"""What a private release tells beside its table, made again from its recipe and public facts by the code that made it.
+"""What a private release says beside its table, made again from its recipe and public facts by the code that made it.
 
 A private method may let nothing but public facts decide what it spends, on what, and with which noise. So a reader can
 follow it on a table that holds no record at all.
@@ -33,7 +33,7 @@ def made_again(release: PublishedFolder) -> Protected:
     Raises
     ------
     ValueError
-        If the manifest tells of cells that no records can have.
+        If the manifest states cells that no records can have.
     """
     recipe = release.recipe
     private = method_named(recipe.method).private
@@ -64,7 +64,7 @@ def made_again(release: PublishedFolder) -> Protected:
 
 
 def _times_of_day(release: PublishedFolder) -> set[str]:
-    """Columns of times, whose noise is told in microseconds."""
+    """Columns of times, whose noise is stated in microseconds."""
     import pyarrow as pa
 
     if release.rows_are_statistics:
@@ -74,21 +74,21 @@ def _times_of_day(release: PublishedFolder) -> set[str]:
 
 
 def fault_of_expenses(release: PublishedFolder, budget: Mapping[str, Any], again: Protected) -> str:
-    """What a ledger tells otherwise than its method spends; empty if nothing.
+    """Where a ledger differs from what its method spends; empty if it does not.
 
     Parameters
     ----------
     release : PublishedFolder
         Of a private method.
     budget : dict
-        As the statement tells it.
+        As the statement gives it.
     again : Protected
         The release followed on no records.
     """
     assert again.budget is not None
     due = json.loads(json.dumps(told_budget(again.budget, release.recipe)))
     if not same(*([one["epsilon"], one["spent"], len(one["expenses"])] for one in (budget, due))):
-        return "its ledger spends otherwise than its method"
+        return "its ledger spends differently from its method"
     wider = _unit_unknown(release)
     for stated, expected in zip(budget["expenses"], due["expenses"], strict=True):
         for key in expected:
@@ -97,7 +97,7 @@ def fault_of_expenses(release: PublishedFolder, budget: Mapping[str, Any], again
             else:
                 fits = same(stated[key], expected[key])
             if not fits:
-                return f"its ledger tells of another {key} of noise than its method draws"
+                return f"its ledger states another {key} of noise than its method draws"
     return ""
 
 

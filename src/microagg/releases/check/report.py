@@ -1,4 +1,4 @@
-"""Whether a public report quotes its release truly, as far as the release alone tells."""
+"""Whether a public report quotes its release truly, as far as the release alone shows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_MEASURE = {"name", "better", "low", "formula", "value", "by_chance", "high"}
 
 
 def check_report(release: PublishedFolder) -> list[Finding]:
-    """The page is the one that its numbers make, and these are the release's where the release tells them."""
+    """The page is the one that its numbers make, and these are the release's where the release shows them."""
     if REPORT_JSON not in release.hashes and REPORT not in release.hashes:
         return []
     facts = release.report
@@ -88,7 +88,7 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
             differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
         unlike = _unlike(request, again["attributes"]["described"], facts["attributes"]["described"])
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
-        return Finding("report", False, "is damaged, or what it should quote")
+        return Finding("report", False, "it, or what it should quote, is damaged")
     differing |= {f"attributes ({name})" for name in unlike}
     if differing:
         return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
@@ -101,14 +101,14 @@ def _request_for(release: PublishedFolder, table: pa.Table) -> ReportRequest:
 
     files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
     frame = Frame.wrap(table)
-    # What a private release tells of its original comes from the released table alone.
+    # What a private release shows of its original comes from the released table alone.
     original = frame if release.is_private else None
     quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": files}
     return ReportRequest(frame, release.recipe, original, **quoted)
 
 
 def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
-    """Sections that tell of the release and of the original: what in them is the release's alone."""
+    """Sections about the release and the original: the parts of them that the release alone decides."""
     if set(facts["attributes"]) != set(again["attributes"]):
         yield "attributes"
     unknown = (set(b) ^ {*_OF_BLOCK, "n_cells" if b["of"] == "cell" else "n_classes"} for b in facts["cells"]["blocks"])
@@ -154,7 +154,7 @@ def _described_alike(request: ReportRequest, mine: Mapping[str, Any], theirs: Ma
 
 
 def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> Iterator[str]:
-    """Measures are known ones, told as all are; those that the released table alone decides have their value."""
+    """Measures are known ones, in the usual form; those that the released table alone decides have their value."""
     from microagg.evaluation.evaluate import DEFINITIONS
     from microagg.releases.report_results import measure_release_alone
     from microagg.report.sections.measures import describe_publicly

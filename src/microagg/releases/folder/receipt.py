@@ -41,7 +41,7 @@ class Receipt:
     files : mapping of name to SHA-256
         The published files as they were written.
     origins : ndarray or None
-        For each published record its place in the input; None if rows are no records.
+        For each published record its place in the input; None if rows are not records.
     """
 
     input: InputDigest
@@ -89,7 +89,7 @@ class Receipt:
         except OSError as error:
             raise TableError(f"{path.name} cannot be opened: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error, zlib.error):
-            raise TableError(f"{path.name} is damaged, or no receipt of a release.") from None
+            raise TableError(f"{path.name} is damaged, or is not the receipt of a release.") from None
 
 
 def receipts_beside(folder: str | Path) -> list[Path]:

@@ -49,7 +49,7 @@ def write_beside_release(
     path : Path
     internal, overwrite : bool
     release_id : str or None
-        Of the release that is reported on; None of a table that has none.
+        The id of the release that is reported on; None for a table that has none.
     sign : path, optional
         A private key, to sign the folder again; a signed folder is not changed without.
     """
@@ -105,7 +105,7 @@ def _write_into_release(
 
 
 def _anything_in(folder: Path) -> set[str]:
-    """What was in the folder before stays in it: a check tells what does not belong there."""
+    """What was in the folder before stays in it: a check says what does not belong there."""
     return {entry.name for entry in folder.iterdir()}
 
 
@@ -131,7 +131,7 @@ def _files_left_alone(receipt: Receipt) -> dict[str, str]:
 
 
 def _link_or_copy(file: Path, to: Path) -> None:
-    """The same file under a second name; where that cannot be, a copy."""
+    """The same file under a second name; where that is not possible, a copy."""
     if file.is_dir() and not file.is_symlink():
         shutil.copytree(file, to, symlinks=True)
         return
@@ -194,7 +194,7 @@ def report_on_tables(
     source : Path, optional
         The file that the original was read from.
     receipt : Path, optional
-        What tells which record each row stands for; default: the one that lies beside the folder of the release.
+        What shows which record each row stands for; default: the one that lies beside the folder of the release.
     internal, full, overwrite : bool
         As in :meth:`microagg.Release.report`.
     sign : path, optional

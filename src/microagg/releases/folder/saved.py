@@ -46,7 +46,7 @@ class SavedRelease:
         Raises
         ------
         TableError
-            If the folder is no release, or one that is damaged.
+            If the folder is not a release, or is damaged.
         """
         try:
             manifest, statement = read_json(folder / MANIFEST), read_json(folder / STATEMENT)
@@ -84,7 +84,7 @@ def origins_of(released: Path, original: Path | pa.Table, receipt: Path | None) 
     Returns
     -------
     ndarray or None
-        None if there is no receipt, or rows of the release are no records.
+        None if there is no receipt, or rows of the release are not records.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Signatures: who published a release, told by a key that only they have.
+"""Signatures: who published a release, shown by a key that only they have.
 
 ``signature.json`` in the folder of a release signs the SHA-256 of its manifest, which holds those of all other files.
-It shows that whoever has the private key published just these files. Whose key that is, a signature cannot tell: a
+It shows that whoever has the private key published just these files. A signature cannot show whose key that is: a
 reader compares the public key with one they got from the publisher on another way.
 """
 
@@ -83,7 +83,7 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
     ----------
     folder, manifest : Path
     signed_by : path or None
-        A public key as PEM; None if the reader has none, and then nothing about who published is told.
+        A public key as PEM; None if the reader has none, and then nothing is said about who published.
     """
     path = folder / SIGNATURE
     expected = None if signed_by is None else fingerprint(_public_key(Path(signed_by)))
@@ -117,7 +117,7 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
 
 
 def require_key(path: Path) -> None:
-    """Refuse a file that is no key to sign with, before the work begins."""
+    """Refuse a file that is not a key to sign with, before the work begins."""
     _private_key(path)
 
 
@@ -166,7 +166,7 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError(
-            f"{path.name!r} is no private Ed25519 key in PEM without a passphrase. 'microagg keygen NAME' makes one"
+            f"{path.name!r} is not a private Ed25519 key in PEM without a passphrase. 'microagg keygen NAME' makes one"
         )
     return key
 
@@ -183,7 +183,9 @@ def _public_key(path: Path) -> bytes:
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError(f"{path.name!r} is no public Ed25519 key in PEM, as in name.pub.pem of 'microagg keygen name'")
+        raise InputError(
+            f"{path.name!r} is not a public Ed25519 key in PEM, as in name.pub.pem of 'microagg keygen name'"
+        )
     raw: bytes = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return raw
 

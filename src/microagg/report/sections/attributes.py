@@ -30,7 +30,7 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
     described = [_description(name, source) for name in names[:PICTURED]]
     notes = []
     if len(names) > PICTURED:
-        notes.append(f"Distributions are shown of the first {PICTURED} of {len(names)} published attributes.")
+        notes.append(f"Distributions are shown for the first {PICTURED} of {len(names)} published attributes.")
     if source.describes_sample:
         notes.append(
             f"Distributions are those of a random sample of {source.described[0].n_records} of "

@@ -31,7 +31,7 @@ def _cells(source: ReportSource) -> dict[str, Any]:
     if source.is_private and not source.internal:
         facts["blocks"] = _blocks_of_manifest(source)
         facts["notes"].append(
-            "Only what the public manifest holds: how the loss spreads over cells would be told without noise."
+            "Only what the public manifest holds: how the loss spreads over cells would be shown without noise."
         )
         return facts
     found = source.results.cells
@@ -39,7 +39,7 @@ def _cells(source: ReportSource) -> dict[str, Any]:
         facts["blocks"] = _blocks_of_manifest(source)
         if found.blocks:
             facts["notes"].append(
-                "Classes were read off the released table: records with equal quasi-identifiers. A class is a cell, or "
+                "Classes were found in the released table: records with equal quasi-identifiers. A class is a cell, or "
                 "several that publish the same."
             )
     facts["blocks"] += [_sizes(block) for block in found.blocks[:BLOCKS_SHOWN]]
@@ -96,9 +96,9 @@ def _loss(loss: CellLoss, n_blocks: int, internal: bool) -> dict[str, Any]:
     assert loss.sizes is not None
     assert loss.shares is not None
     many = _PLURAL[loss.part]
-    note = f"Of {len(loss.labels)} {many} chosen at random." if loss.is_sample else ""
+    note = f"Measured on {len(loss.labels)} {many} chosen at random." if loss.is_sample else ""
     if n_blocks > 1:
-        note = f"Of the first block of {many}. {note}".strip()
+        note = f"This is the first block of {many}. {note}".strip()
     points: tuple[float, ...] = (0.25, 0.5, 0.75)
     if internal:
         points = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)

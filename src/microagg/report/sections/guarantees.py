@@ -25,14 +25,15 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
         )
     if model == DRAWN:
         return (
-            f"What is published of these attributes was drawn by chance from statistics of at least {parameters['k']} "
+            f"The published values of these attributes were drawn by chance from statistics of at least "
+            f"{parameters['k']} "
             "records. This is less than k-anonymity."
         )
     if model not in (EPSILON_DP, EPSILON_IDP):
         return ""
     likely = f"no outcome is more than exp({parameters['epsilon']:g}) times as likely with one value as with another."
     if model == EPSILON_IDP:
-        likely += " This is said of the table at hand, not of every possible table."
+        likely += " This holds for the table at hand, not for every possible table."
     if guarantee["target"].startswith(ORIGINAL_RECORDS):
         plain = f"Whatever one record says, the release could have come out nearly the same: {likely}"
     else:

@@ -59,12 +59,13 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
         notes.append(f"With fewer than {2 * source.least} records only the release itself is measured.")
     if results.leaves_out_pairs:
         notes.append(
-            f"Of more than {MOST_PAIRED} attributes, correlations of every two are not compared in a quick report."
+            f"With more than {MOST_PAIRED} attributes, a quick report does not compare the correlations of every two."
         )
     if results.n_sampled is not None:
         notes.append(
             f"{', '.join(results.estimated)}: estimated on {results.n_sampled} of {source.released.n_records} records "
-            "(whole classes of equal quasi-identifiers, chosen at random). The others are of all records. 'microagg "
+            "(whole classes of equal quasi-identifiers, chosen at random). The other measures are of all records. "
+            "'microagg "
             "report --full' takes all default measures on all records."
         )
     elif not (results.is_of_release_alone or source.full):

@@ -56,7 +56,7 @@ class Split:
     ----------
     setting : Setting
     number : int
-        Of the split; also the seed of what is drawn.
+        The number of the split; also the seed of what is drawn.
     train, test : Frame
     """
 

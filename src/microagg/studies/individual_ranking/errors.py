@@ -41,7 +41,7 @@ def jensen_shannon(original: npt.NDArray[Any], published: npt.NDArray[Any], n_bi
 
 
 def errors(table: Any, published: Any, trees: Mapping[str, Taxonomy] | None = None) -> tuple[float, float]:
-    """Relative error and divergence, means over attributes; of categories semantic distance and frequencies."""
+    """Relative error and divergence, means over attributes; semantic distance and frequencies for categories."""
     found = []
     for name in table.column_names:
         if trees is not None and name in trees:
