@@ -5,30 +5,7 @@ How they are found, fetched and checked is described in :mod:`microagg.tables.re
 
 from __future__ import annotations
 
-from microagg.tables.reference.datasets import (
-    Dataset,
-    available,
-    fetch,
-    load_adult,
-    load_breast_cancer,
-    load_census,
-    load_eia,
-    load_heart,
-    load_tarragona,
-    load_water,
-    path_of,
-)
+from microagg.tables.reference import datasets as _datasets
+from microagg.tables.reference.datasets import *  # noqa: F403
 
-__all__ = [
-    "Dataset",
-    "available",
-    "fetch",
-    "load_adult",
-    "load_breast_cancer",
-    "load_census",
-    "load_eia",
-    "load_heart",
-    "load_tarragona",
-    "load_water",
-    "path_of",
-]
+__all__ = _datasets.__all__
