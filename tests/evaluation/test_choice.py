@@ -74,7 +74,7 @@ def test_rows_are_aligned_by_a_key(people):
 
 def test_a_key_that_cannot_align_is_explained(people):
     after = masked(people)
-    with pytest.raises(ParameterError, match="key or aligned, not both"):
+    with pytest.raises(ParameterError, match="only one of key, aligned and origins"):
         microagg.evaluate(people, after, RECIPE, key="id", aligned=True)
     with pytest.raises(TableError, match="the released table has no column 'id'"):
         microagg.evaluate(people, after.drop_columns(["id"]), RECIPE, key="id")
