@@ -18,7 +18,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import EncodedColumn, encode
-from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
+from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
@@ -245,5 +245,5 @@ def published_of_merged(recipe: Recipe) -> str:
 
 def _at_least(records: int, k: int) -> str:
     """How many records a public remark is about: in two digits, and of few not how few."""
-    least = max(k, LEAST_TOLD)
+    least = max(k, LEAST_SHOWN)
     return f"fewer than {least} in all" if records < least else f"about {coarse_count(records)} in all"

@@ -19,7 +19,7 @@ from microagg.evaluation.diversity import agreeing_records, single_values
 from microagg.evaluation.pairs import combinations
 from microagg.privacy.verify import Finding
 from microagg.schema.attribute import Kind, Role
-from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
+from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
 from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Exposure:
 
     @property
     def least(self) -> int:
-        return max(self.k, LEAST_TOLD)
+        return max(self.k, LEAST_SHOWN)
 
     def public(self) -> list[dict[str, Any]]:
         """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10).

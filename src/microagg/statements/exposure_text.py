@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LEAST_TOLD", "TITLE", "coarse_count", "describe_exposure"]
+__all__ = ["LEAST_SHOWN", "TITLE", "coarse_count", "describe_exposure"]
 
-LEAST_TOLD = 10
+LEAST_SHOWN = 10
 """The fewest records a public figure may be about, whatever k is."""
 
 TITLE = "What k does not hide:"
