@@ -20,7 +20,7 @@ _listener: ContextVar[Listener | None] = ContextVar("microagg_progress", default
 
 
 def report(task: str, share: float) -> None:
-    """Say that `share` (0 to 1) of `task` is done; after a colon, the task may tell how things stand."""
+    """Say that `share` (0 to 1) of `task` is done; after a colon, the task may say how things stand."""
     listener = _listener.get()
     if listener is not None:
         listener(task, share)

@@ -92,7 +92,7 @@ def test_rows_that_cannot_be_told_apart_must_be_declared():
     table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "pay": [5.0, 5.0, 5.0, 5.0]})
     recipe = small_recipe(x=numeric(), pay=PAY)
     assert "say aligned" in microagg.evaluate(table, table, recipe)["D_X"].note
-    assert "caller said" in microagg.evaluate(table, table, recipe, aligned=False)["D_X"].note
+    assert "caller says" in microagg.evaluate(table, table, recipe, aligned=False)["D_X"].note
     assert microagg.evaluate(table, table, recipe, aligned=True)["D_X"].value == 0.0
     with pytest.raises(ParameterError, match="4 and 3 records"):
         microagg.evaluate(table, table.slice(1), recipe, aligned=True)

@@ -51,7 +51,7 @@ def test_failed_and_unmeasured_points_are_not_compared():
     frontier = Frontier(tuple(points), LINKED, ("SSE_SST", "distance_linkage"))
     told = frontier.as_text()
     assert "failed failed: no" in told
-    assert "cannot be had of them: gap" in told
+    assert "has no value for them: gap" in told
 
 
 def test_axes_are_measures_that_every_point_has():

@@ -63,7 +63,7 @@ def test_a_release_is_judged_against_its_own_input_only():
     ("origins", "said"),
     [
         ([0.5] * N, "whole numbers"),
-        (range(N - 1), "speak of 119 released records"),
+        (range(N - 1), "are for 119 released records"),
         ([*range(N - 1), N], "does not have"),
         ([*range(N - 1), 0], "twice"),
     ],

@@ -11,7 +11,7 @@ import pytest
 import microagg
 from declarations import numeric
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
-from microagg._halt import Halt
+from microagg._halt import StopCondition
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
 from microagg.partition._kernels.local_search import annealing as kernels
@@ -30,7 +30,7 @@ from microagg.partition.refine import improved
 from microagg.partition.search import near_records
 from microagg.partition.starts import cells_below_2k, split_cells
 
-GO_ON = Halt().flag
+GO_ON = StopCondition().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
 
 
@@ -172,7 +172,7 @@ def test_the_sse_kept_while_searching_is_that_of_the_labels(k):
     chance = seed_rng([k, 1, 2, 3])
     cells = cell_kernels.list_cells(MDAV(k=k).fit(X).labels_.copy(), k)
     pool = pool_kernels.allocate_pool(6, k, 3)
-    near = near_records(X, k, Halt())
+    near = near_records(X, k, StopCondition())
     distances = np.empty(60)
     start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
     gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, GO_ON)
@@ -203,7 +203,7 @@ def test_a_search_keeps_k_to_2k_and_is_never_above_its_start(kind, k):
     elif kind == "clusters":
         X[:15] += 50.0
     start = MDAV(k=k).fit(X).labels_
-    found = improved(X, start, k, BRIEF, 0, Halt()).labels
+    found = improved(X, start, k, BRIEF, 0, StopCondition()).labels
     sizes = np.bincount(found)
     sizes = sizes[sizes > 0]
     assert sizes.min() >= k
@@ -264,7 +264,7 @@ def test_many_records_have_near_records_from_several_splits_and_lose_less_than_b
     sizes = np.bincount(fitted.labels_)
     assert sizes.min() >= 10
     assert sizes.max() < 20
-    start = split_cells(X, 10, Halt())
+    start = split_cells(X, 10, StopCondition())
     assert np.bincount(start).min() >= 10
     assert fitted.sse_ < 0.95 * sse(X, start)
     assert fitted.sse_ < 0.95 * MDAV(k=10).fit(X).sse_
@@ -359,7 +359,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
     X = normal(80, 3)
     start = MDAV(k=3).fit(X).labels_
     several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
-    refined = improved(X, start, 3, several, 0, Halt())
+    refined = improved(X, start, 3, several, 0, StopCondition())
     assert len(refined.runs) > 1
     for run in refined.runs:
         assert len(run.met) > 10
@@ -368,7 +368,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
             assert sizes[sizes > 0].min() >= 3
             assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
     assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
-    assert not improved(X, start, 3, BRIEF, 0, Halt()).runs[0].met
+    assert not improved(X, start, 3, BRIEF, 0, StopCondition()).runs[0].met
 
 
 # --- the certificate -------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seco
     monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
     for seed in range(3):
         X = normal(12, 2, seed)
-        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, Halt(seconds))
+        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, StopCondition(seconds))
         assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
@@ -424,7 +424,7 @@ def test_the_certificate_says_what_was_proved():
 def test_a_certificate_without_time_promises_nothing():
     X = normal(400, 3)
     labels = MDAV(k=5).fit(X).labels_
-    unfinished = certify(X, [labels], 5, Halt(1e-6))
+    unfinished = certify(X, [labels], 5, StopCondition(1e-6))
     assert unfinished.lower_bound is None
     assert not unfinished.finished
     assert "no lower bound was proved" in str(unfinished)

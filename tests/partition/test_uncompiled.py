@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import microagg
 from mdav_tables import KINDS, compiled
 from microagg import MDAV, VMDAV, NearOptimal, Projection
-from microagg._halt import INTERRUPT, Halt, attended
+from microagg._halt import INTERRUPT, StopCondition, attend
 from microagg._progress import shown_by
 from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mdav_roads, uncompiled, vmdav
 from microagg.partition._kernels.mdav.plain import cells as kernels
@@ -299,7 +299,7 @@ def test_progress_grows_to_the_end(monkeypatch, work):
 def test_an_interrupt_ends_the_work_between_portions(monkeypatch, work):
     monkeypatch.setattr(_mdav_roads, "_VALUES_PER_PORTION", 30_000)
     monkeypatch.setattr(vmdav, "_VALUES_PER_PORTION", 30_000)
-    halt, heard = Halt(), []
+    halt, heard = StopCondition(), []
 
     def stop_after_three(task: str, share: float) -> None:
         heard.append(share)
@@ -308,7 +308,7 @@ def test_an_interrupt_ends_the_work_between_portions(monkeypatch, work):
 
     X = np.random.default_rng(18).normal(size=(700, 3))
     with always_by("numpy"), shown_by(stop_after_three):
-        labels = attended(lambda: work._cells(X), halt, keeps=True)
+        labels = attend(lambda: work._cells(X), halt, keeps=True)
     assert len(heard) == 3
     assert heard[-1] < 0.9
     assert (labels < 0).any()
@@ -322,7 +322,7 @@ def test_cuts_that_are_told_to_stop_do_nothing_more():
 
 def test_a_search_whose_time_is_over_still_begins_with_mdav_where_records_are_few():
     X = np.random.default_rng(2).normal(size=(300, 3))
-    over = Halt(1e-9)
+    over = StopCondition(1e-9)
     with always_by("numpy"):
         labels, how = start_of_search(X, 4, "auto", over)
     assert how == "mdav"

@@ -194,7 +194,7 @@ def test_signing_from_the_command_line(here):
     (other,) = here.glob("published.receipt-*.json")
     assert "FAIL  receipt" in run("check", "out", "--receipt", other, code=1).output
     refused = run("release", "data.csv", "-r", "recipe.toml", "-o", "again", "--sign", "ours.pub.pem", code=2)
-    assert "no private Ed25519 key" in refused.output
+    assert "not a private Ed25519 key" in refused.output
     assert not (here / "again").exists()
 
 

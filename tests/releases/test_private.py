@@ -277,7 +277,7 @@ def test_a_seed_is_for_research_and_the_statement_says_that_its_assumption_is_no
     assert not made.statement.for_publication
     text = " ".join(str(made.statement).split())
     assert "for research, not for publication" in text
-    assert "what is assumed of the noise is not true of this table" in text
+    assert "what is assumed about the noise is not true for this table" in text
     (finding,) = [one for one in check_release(made.save(tmp_path / "out")) if one.name == "statement"]
     assert "for research" in finding.detail
 

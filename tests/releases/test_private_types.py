@@ -40,7 +40,7 @@ def test_one_record_with_a_fraction_does_not_change_the_type_of_what_is_publishe
     # Noise of scale 1/2000 with all its digits: the chance that these four are whole is below 1e-12.
     assert any(value != round(value) for value in published.to_pylist())
     said = " ".join(result.output.split())
-    assert "column 'x' published with all digits" in said
+    assert "column 'x' published unrounded" in said
     assert "resolution = 1" in said
 
 

@@ -23,7 +23,7 @@ from microagg import InputError, Recipe
 from microagg.errors import TableError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.receipt import Receipt, receipt_beside
-from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest, write_key_pair
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of
 from microagg.tables.labels import Labels, with_labels
@@ -277,7 +277,7 @@ def test_words_of_another_version_are_vouched_for_or_not_believed(tmp_path, name
     (saved / "statement.txt").write_text("Differentially private. Perfectly safe.\n")
     mend_hashes(saved)
     assert "version" in failed(saved)
-    (saved / SIGNATURE).write_text(signed((saved / "manifest.json").read_bytes(), keys[0]))
+    (saved / SIGNATURE).write_text(sign_manifest((saved / "manifest.json").read_bytes(), keys[0]))
     assert "version" in failed(saved)  # signed by anybody
     assert "version" not in failed(saved, signed_by=keys[1])
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in saved.iterdir()}

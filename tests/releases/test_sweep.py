@@ -176,7 +176,7 @@ def test_an_unforeseen_error_withholds_its_message(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(sweep_workers, "release", broken)
+    monkeypatch.setattr("microagg.frontier.point.release", broken)
     found = microagg.sweep(people(), recipe_of(methods=["mdav"], k=[3]), workers=1)
     (said,) = found["mdav-k3"].failures
     assert said.startswith("unforeseen RuntimeError at test_sweep.py:")
@@ -188,7 +188,7 @@ def test_an_interrupted_search_is_not_a_finished_point(tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return microagg.release(table, recipe, **how)
 
-    monkeypatch.setattr(sweep_workers, "release", interrupted)
+    monkeypatch.setattr("microagg.frontier.point.release", interrupted)
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
     try:
         with pytest.raises(KeyboardInterrupt):

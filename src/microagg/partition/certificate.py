@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import Halt, unless_halted
+from microagg._halt import StopCondition, unless_halted
 from microagg._progress import report
 from microagg._scaling import times_power_of_two
 from microagg._threads import cores
@@ -82,7 +82,7 @@ class Certificate:
         return f"{np.floor(percent * 1e4) / 1e4 if down else percent:.4f}"
 
 
-def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, halt: Halt) -> Certificate:
+def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, halt: StopCondition) -> Certificate:
     """Bound the SSE of every partition from below; the first of `partitions` is the one to judge, all give cells.
 
     `halt` has a time limit.
@@ -109,7 +109,9 @@ class _ColumnGeneration:
     the latest prices when few new cells are found, until the box no longer matters (the boxstep method).
     """
 
-    def __init__(self, X: FloatArray, k: int, cells: list[tuple[int, ...]], halt: Halt, percent: float) -> None:
+    def __init__(
+        self, X: FloatArray, k: int, cells: list[tuple[int, ...]], halt: StopCondition, percent: float
+    ) -> None:
         self.X, self.k, self.percent = X, k, percent
         self.columns = np.ascontiguousarray(X.T)
         self.halt = halt

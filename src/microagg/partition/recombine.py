@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import Halt, unless_halted
+from microagg._halt import StopCondition, unless_halted
 
 __all__ = ["distinct_cells", "recombined", "sse_of_cells"]
 
@@ -48,7 +48,7 @@ def sse_of_cells(X: FloatArray, cells: Sequence[tuple[int, ...]]) -> FloatArray:
 
 
 def recombined(
-    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), halt: Halt | None = None
+    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), halt: StopCondition | None = None
 ) -> tuple[IntArray | None, bool]:
     """A partition of little SSE made of cells of the given ones, and whether the solver's time was over before its end.
 
@@ -61,7 +61,7 @@ def recombined(
     from scipy.optimize import Bounds, LinearConstraint, linprog, milp
     from scipy.sparse import csc_array
 
-    halt = halt or Halt()
+    halt = halt or StopCondition()
     limit = time.monotonic() + _SECONDS
     cells = distinct_cells([*partitions, *met])
     small = len(X) <= _SMALL * len(np.unique(partitions[0]))
@@ -106,6 +106,6 @@ def recombined(
     return (labels if (labels >= 0).all() else None), was_cut
 
 
-def _left(limit: float, halt: Halt) -> float:
+def _left(limit: float, halt: StopCondition) -> float:
     seconds = limit - time.monotonic()
     return max(seconds if halt.seconds_left is None else min(seconds, halt.seconds_left), 0.01)

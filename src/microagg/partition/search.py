@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import INTERRUPT, Halt
+from microagg._halt import INTERRUPT, StopCondition
 from microagg._progress import report
 from microagg._threads import cores
 from microagg.partition.efforts import Effort, annealing_steps
@@ -60,7 +60,7 @@ class Found:
 class Pools:
     """Records with their near records, ready to be searched for cells of k to 2k - 1; not if it was halted before."""
 
-    def __init__(self, X: FloatArray, k: int, halt: Halt) -> None:
+    def __init__(self, X: FloatArray, k: int, halt: StopCondition) -> None:
         self.k = k
         self.X = np.ascontiguousarray(X - X.mean(axis=0))
         self.total = float((self.X**2).sum())
@@ -75,7 +75,7 @@ class Pools:
             self.near = near_records(self.X, k, halt)
             self.searchable = not halt.now()
 
-    def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: Halt, found: Found) -> None:
+    def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: StopCondition, found: Found) -> None:
         """Improve a partition; `found` holds the best so far at any time."""
         from microagg.partition._kernels.local_search.cell_lists import list_cells
         from microagg.partition._kernels.local_search.pool import allocate_pool
@@ -88,7 +88,7 @@ class Pools:
         steps = annealing_steps(effort, len(self.X), self.k)
         self._anneal(cells, pool, steps, effort, chance, halt, found)
 
-    def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: Halt, found: Found) -> None:
+    def _sweep(self, cells: Any, pool: Any, sweeps: int, chance: IntArray, halt: StopCondition, found: Found) -> None:
         from microagg.partition._kernels.local_search.annealing import sweep
         from microagg.partition._kernels.local_search.cell_lists import one_of_each_cell
 
@@ -107,7 +107,7 @@ class Pools:
                 break
 
     def _anneal(
-        self, cells: Any, pool: Any, steps: int, effort: Effort, chance: IntArray, halt: Halt, found: Found
+        self, cells: Any, pool: Any, steps: int, effort: Effort, chance: IntArray, halt: StopCondition, found: Found
     ) -> None:
         from microagg.partition._kernels.local_search.annealing import anneal
 
@@ -145,7 +145,7 @@ class Pools:
         return distances, float(sse)
 
 
-def split_order(X: FloatArray, halt: Halt) -> IntArray:
+def split_order(X: FloatArray, halt: StopCondition) -> IntArray:
     """The records in the order of a median split."""
     from microagg.partition._kernels.local_search.split import split_records
     from microagg.partition._kernels.random import seed_rng
@@ -155,7 +155,7 @@ def split_order(X: FloatArray, halt: Halt) -> IntArray:
     return order
 
 
-def near_records(X: FloatArray, k: int, halt: Halt) -> npt.NDArray[np.int32]:
+def near_records(X: FloatArray, k: int, halt: StopCondition) -> npt.NDArray[np.int32]:
     """Near records of each record, nearest first: exactly where records are few, nearly where they are many.
 
     Halted, some have none.
@@ -189,7 +189,7 @@ def searched(
     starts: Sequence[IntArray],
     effort: Effort,
     chances: Sequence[IntArray],
-    halt: Halt,
+    halt: StopCondition,
     *,
     tell: Callable[[float, float], None] | None = None,
 ) -> list[Found]:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import INTERRUPT, Halt
+from microagg._halt import INTERRUPT, StopCondition
 from microagg.partition._mdav_search import mdav_cells_unless
 from microagg.partition.base import cells_in_order
 
@@ -26,7 +26,7 @@ _PACE_FROM = 0.2  # seconds after which the pace is believed
 _BLOCK = 8_000  # records, at least
 
 
-def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[IntArray, str]:
+def start_of_search(X: FloatArray, k: int, wanted: str, halt: StopCondition) -> tuple[IntArray, str]:
     """The cells to begin with, and how they were formed: by MDAV, by MDAV in blocks, or some by median splits alone.
 
     Parameters
@@ -36,7 +36,7 @@ def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[Int
     wanted : {"auto", "mdav", "split"}
         "auto" takes MDAV where that costs no more than a short search: always up to 20,000 records, above by a count
         of the distances that its first cells took, so that every machine decides alike.
-    halt : Halt
+    halt : StopCondition
         MDAV is given up where its pace says that the time limit would end before it. Records that have no cell when
         the limit is over get theirs by median splits.
     """
@@ -59,7 +59,7 @@ def start_of_search(X: FloatArray, k: int, wanted: str, halt: Halt) -> tuple[Int
 class _Patience:
     """Whether MDAV is given up: for its cost, counted once, or because it would outlast the time limit."""
 
-    def __init__(self, n_records: int, *, judged: bool, halt: Halt) -> None:
+    def __init__(self, n_records: int, *, judged: bool, halt: StopCondition) -> None:
         self.judged = judged and n_records > _MDAV_UP_TO
         self.cut_by_limit = n_records > _NEVER_CUT_UP_TO
         self.halt = halt
@@ -83,7 +83,7 @@ class _Patience:
         return now + (1.0 - done) * (now - when) / (done - first) > self.halt.deadline - late
 
 
-def split_cells(X: FloatArray, k: int, halt: Halt) -> IntArray:
+def split_cells(X: FloatArray, k: int, halt: StopCondition) -> IntArray:
     """Halve the records along their widest attribute down to small blocks, and form cells by MDAV in each.
 
     Unlike MDAV of the whole, the time grows with n log n. Halted, blocks without cells have -1.
@@ -104,7 +104,7 @@ def _never(share: float, cost: float, scans: bool) -> bool:
     return False
 
 
-def _others_split(X: FloatArray, labels: IntArray, k: int, halt: Halt) -> IntArray:
+def _others_split(X: FloatArray, labels: IntArray, k: int, halt: StopCondition) -> IntArray:
     """Give the records without a cell theirs by median splits; they are at least k."""
     others = np.flatnonzero(labels < 0)
     order, starts = _split(X[others], k, halt)
@@ -125,19 +125,19 @@ def cells_below_2k(X: FloatArray, labels: IntArray, k: int) -> IntArray:
     ends = np.cumsum(sizes)
     for cell in large:
         members = order[ends[cell] - sizes[cell] : ends[cell]]
-        for run in _runs(X[members], k, Halt())[1:]:
+        for run in _runs(X[members], k, StopCondition())[1:]:
             labels[members[run]] = n_cells
             n_cells += 1
     return labels
 
 
-def _runs(X: FloatArray, unit: int, halt: Halt) -> list[IntArray]:
+def _runs(X: FloatArray, unit: int, halt: StopCondition) -> list[IntArray]:
     """Records in runs of unit to 2 unit - 1."""
     order, starts = _split(X, unit, halt)
     return np.split(order, starts[1:-1])
 
 
-def _split(X: FloatArray, unit: int, halt: Halt) -> tuple[IntArray, IntArray]:
+def _split(X: FloatArray, unit: int, halt: StopCondition) -> tuple[IntArray, IntArray]:
     """An order of the records, and where its runs of unit to 2 unit - 1 start, halved along the widest attribute.
 
     A time limit does not cut this, about a second for a million records: there has to be some start.

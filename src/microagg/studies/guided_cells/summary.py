@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FORMS", "SMALLEST_GAP", "TEST_SHARE", "Outcome", "as_markdown", "outcomes_of", "paired_interval"]
+from microagg.studies.markdown import markdown_table
+
+__all__ = ["FORMS", "SMALLEST_GAP", "TEST_SHARE", "MethodScores", "as_markdown", "gather_scores", "paired_interval"]
 
 TEST_SHARE = 0.25
-SMALLEST_GAP = 0.5  # in points: of less no share is told
+SMALLEST_GAP = 0.5  # in points: below this no share is given
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodScores:
     """Scores of one method over the splits.
 
     Attributes
@@ -40,7 +42,7 @@ class Outcome:
     purity: float
 
 
-def outcomes_of(points: Sequence[dict[str, Any]]) -> list[Outcome]:
+def gather_scores(points: Sequence[dict[str, Any]]) -> list[MethodScores]:
     """Gather points (one data set, split, k and method each) into outcomes, in the order the points come."""
     gathered: dict[tuple[str, int, str, str], list[dict[str, Any]]] = defaultdict(list)
     for point in points:
@@ -51,7 +53,7 @@ def outcomes_of(points: Sequence[dict[str, Any]]) -> list[Outcome]:
     for (data, k, method, form), several in gathered.items():
         several.sort(key=lambda one: int(one["split"]))
         outcomes.append(
-            Outcome(
+            MethodScores(
                 data,
                 k,
                 method,
@@ -93,7 +95,7 @@ def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
 FORMS = ("centroids", "sampled", "paired")
 
 
-def as_markdown(outcomes: Sequence[Outcome], score: str = "accuracy") -> str:
+def as_markdown(outcomes: Sequence[MethodScores], score: str = "accuracy") -> str:
     """The table of one score (accuracy, f_measure) on one data set: a row per k and method, a column per form.
 
     Each entry is the mean in per cent; in brackets the gain over plain centroids with its paired 95 % interval, and the
@@ -102,25 +104,21 @@ def as_markdown(outcomes: Sequence[Outcome], score: str = "accuracy") -> str:
     """
     (whole,) = (one for one in outcomes if one.method == "unprotected")
     found = {(one.k, one.method, one.form): one for one in outcomes}
-    lines = [
-        f"| k | cells | splits | purity | {' | '.join(FORMS)} |",
-        f"|---|---|---|---|{'---|' * len(FORMS)}",
-        f"| - | unprotected | {len(whole.splits)} | - | {_mean(whole, score)} | | |",
-    ]
+    rows: list[list[object]] = [["-", "unprotected", len(whole.splits), "-", _mean(whole, score), "", ""]]
     for k, method in dict.fromkeys((one.k, one.method) for one in outcomes if one is not whole):
         base = found.get((k, "plain", "centroids"))
         several = [found[k, method, form] for form in FORMS]
-        entries = [_mean(one, score) + _told_gain(one, base, whole, score) for one in several]
+        entries = [_mean(one, score) + _describe_gain(one, base, whole, score) for one in several]
         first = several[0]
-        lines.append(f"| {k} | {method} | {len(first.splits)} | {first.purity:.3f} | {' | '.join(entries)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([k, method, len(first.splits), f"{first.purity:.3f}", *entries])
+    return markdown_table(["k", "cells", "splits", "purity", *FORMS], rows)
 
 
-def _mean(one: Outcome, score: str) -> str:
+def _mean(one: MethodScores, score: str) -> str:
     return f"{100 * np.mean(getattr(one, score)):.2f}"
 
 
-def _told_gain(one: Outcome, base: Outcome | None, whole: Outcome, score: str) -> str:
+def _describe_gain(one: MethodScores, base: MethodScores | None, whole: MethodScores, score: str) -> str:
     if base is None or one is base:
         return ""
     mean, width = _gain(one, base, score)
@@ -128,7 +126,9 @@ def _told_gain(one: Outcome, base: Outcome | None, whole: Outcome, score: str) -
     return f" ({mean:+.2f} +- {width:.2f}; {f'{100 * mean / gap:.0f} %' if gap > SMALLEST_GAP else 'no gap'})"
 
 
-def _gain(one: Outcome, base: Outcome, score: str, splits: Sequence[int] | None = None) -> tuple[float, float]:
+def _gain(
+    one: MethodScores, base: MethodScores, score: str, splits: Sequence[int] | None = None
+) -> tuple[float, float]:
     """Mean difference of a score and its interval, in points, over the splits that both have and `splits` names."""
     ours, theirs = (dict(zip(each.splits, getattr(each, score), strict=True)) for each in (one, base))
     shared = [split for split in ours if split in theirs and (splits is None or split in splits)]

@@ -1,13 +1,4 @@
-"""The honest gain of guided cells: accuracy of models trained on releases, tested on records that had no part in them.
-
-Every method sees the training part only; nothing is chosen on the test part. Run it with ::
-
-    python -m microagg.studies.guided_cells --quick                                # minutes
-    python -m microagg.studies.guided_cells --data adult --results points          # hours; can be stopped and resumed
-
-Every finished point is kept as a file of its own in the folder `--results`, and not computed again; ``--part 1/2`` and
-``--part 2/2`` share the splits between two processes. Empty the folder when a method has changed.
-"""
+"""Split, release, learn and test: every method on the same splits of a table."""
 
 from __future__ import annotations
 
@@ -23,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import cells_in_order
 from microagg._random import uniforms_from
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
 from microagg.partition.mdav import MDAV
@@ -39,14 +30,12 @@ from microagg.space.guides.alpha import smallest_table
 from microagg.space.guides.prediction import PredictionChoice
 from microagg.space.mixed import mixed_space
 from microagg.space.prediction import cross_fitted
-from microagg.studies.guided_summary import TEST_SHARE, as_markdown, outcomes_of
-from microagg.studies.guided_tables import SETTINGS, Setting
+from microagg.studies import guided_cells as study
+from microagg.studies.guided_cells.settings import SETTINGS, Setting
+from microagg.studies.guided_cells.summary import TEST_SHARE, as_markdown, gather_scores
 from microagg.tables.frames import Frame
 
 __all__ = ["METHODS", "Split", "run", "splits_of"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def spaces(target: str) -> dict[str, dict[str, Any]]:
@@ -69,7 +58,7 @@ class Split:
     ----------
     setting : Setting
     number : int
-        Of the split; also the seed of what is drawn.
+        The number of the split; also the seed of what is drawn.
     train, test : Frame
     """
 
@@ -88,7 +77,7 @@ class Split:
 
     def unprotected(self) -> dict[str, Any]:
         """The point of the records as they are."""
-        return {"scores": {"-": self._scored(self.train)}, "purity": math.nan}
+        return {"scores": {"-": self._score(self.train)}, "purity": math.nan}
 
     def can(self, k: int, method: str) -> bool:
         """Whether there are records enough."""
@@ -137,10 +126,10 @@ class Split:
         """Equal cells publish the same: the discriminant with alpha = 1 learns nothing that plain cells did not."""
         key = (k, labels.tobytes())
         if key not in self._scores:
-            self._scores[key] = {form: self._scored(made) for form, made in self.publish(labels, k, recipe).items()}
+            self._scores[key] = {form: self._score(made) for form, made in self.publish(labels, k, recipe).items()}
         return self._scores[key]
 
-    def _scored(self, made: Frame) -> dict[str, float | None]:
+    def _score(self, made: Frame) -> dict[str, float | None]:
         scores = learn(made, self.test, self._schema, self.setting.target, model=self.setting.model)
         return {"accuracy": scores.accuracy, "f_measure": scores.f_measure}
 
@@ -210,7 +199,7 @@ def _part(text: str) -> tuple[int, int]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the study from the command line; the tables go to standard output."""
-    parser = argparse.ArgumentParser(prog="python -m microagg.studies.guided_cells", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m microagg.studies.guided_cells", description=study.__doc__)
     parser.add_argument("--quick", action="store_true", help="three splits, two k")
     parser.add_argument("--data", nargs="+", choices=list(SETTINGS), default=["adult10", "breast_cancer", "heart"])
     parser.add_argument("--k", nargs="+", type=int, default=[5, 20, 50, 100, 200])
@@ -224,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     numbers = range(part - 1, splits, parts)
     for name in chosen.data:
         points = run(SETTINGS[name], ks, numbers, methods=chosen.methods, results=chosen.results, tell=_tell)
-        outcomes = outcomes_of(points)
+        outcomes = gather_scores(points)
         print(f"## {SETTINGS[name].name}\n")
         for title, score in (("Accuracy", "accuracy"), ("F-measure", "f_measure")):
             print(f"{title}:\n\n{as_markdown(outcomes, score)}")
@@ -232,7 +221,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,85 +1,27 @@
-"""The cross-moment paper's experiments: what noise costs when cells keep a mean, a covariance, a coskewness.
-
-The paper measures SSE between each original record and "the corresponding" drawn one. Its figures can be reached only
-if drawn values are matched to the originals by their ranks within the cell. That uses the original ranks: **a matched
-file must never be released**. The matching lives here, works on arrays, and nothing in ``microagg.releases``
-reaches it.
-
-Run it with ::
-
-    python -m microagg.studies.cross_moment --quick           # a minute
-    python -m microagg.studies.cross_moment                   # the whole of docs/results/cross_moment.md
-"""
+"""Run the methods of the cross-moment paper and set their losses beside the published ones."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.partition.mdav import MDAV
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import SeededNoise
 from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments, repaired
-from microagg.tables.frames import Frame
-from microagg.tables.reference import datasets
+from microagg.studies import cross_moment as study
+from microagg.studies.cross_moment.data import DATA, Data
+from microagg.studies.cross_moment.published import CROSSINGS
+from microagg.studies.markdown import markdown_table
 
-__all__ = ["DATA", "Curve", "Data", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-DOMAIN = 1.5  # times the largest value: the paper's domain
-CENSUS = ("FEDTAX", "POTHVAL", "INTVAL", "FICA")  # in file order; the printed order contradicts the printed figures
-EIA = ("RESREVENUE", "RESSALES", "COMREVENUE", "COMSALES")
-
-
-@dataclass(frozen=True)
-class Data:
-    """A table of the paper, in its domain: values in [0, 1] and what 1 stands for."""
-
-    name: str
-    values: FloatArray
-    widths: FloatArray
-
-    @property
-    def n_attributes(self) -> int:
-        return len(self.widths)
-
-
-def _in_domain(name: str, raw: FloatArray) -> Data:
-    widths = DOMAIN * raw.max(axis=0)
-    # EIA has 11 negative revenues and sales, outside the paper's own domain [0, 1.5 x maximum].
-    return Data(name, np.ascontiguousarray(np.clip(raw / widths, 0.0, 1.0)), widths)
-
-
-@cache
-def census(n_attributes: int) -> Data:
-    """Census 2, 3 or 4."""
-    frame = Frame.wrap(datasets.load_census())
-    return _in_domain(
-        f"Census {n_attributes}", np.column_stack([frame.column(name).absolute() for name in CENSUS[:n_attributes]])
-    )
-
-
-@cache
-def eia(n_attributes: int) -> Data:
-    """EIA 2, 3 or 4, without the 108 records whose four attributes are all zero: that fits the paper's Table 1."""
-    frame = Frame.wrap(datasets.load_eia())
-    raw = np.column_stack([frame.column(name).absolute() for name in EIA])
-    return _in_domain(f"EIA {n_attributes}", raw[(raw != 0.0).any(axis=1), :n_attributes])
-
-
-DATA: dict[str, Callable[[], Data]] = {
-    **{f"Census {d}": partial(census, d) for d in (2, 3, 4)},
-    **{f"EIA {d}": partial(eia, d) for d in (2, 3, 4)},
-}
+__all__ = ["Curve", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
 
 
 def rank_matched(drawn: FloatArray, original: FloatArray, labels: IntArray) -> FloatArray:
@@ -192,28 +134,13 @@ def crossing(before: FloatArray, after: FloatArray, ks: Sequence[int]) -> float:
     return float(ks[last] + (ks[last + 1] - ks[last]) * gap[last] / (gap[last] - gap[last + 1]))
 
 
-# What the paper prints: the k beyond which m = 1 (method 3) is better than m = 0 (method 1), with rank-matched records.
-PUBLISHED = {
-    ("Census 2", 1.0): 283,
-    ("Census 3", 1.0): 400,
-    ("Census 4", 1.0): 510,
-    ("Census 2", 2.0): 167,
-    ("Census 3", 2.0): 239,
-    ("Census 4", 2.0): 350,
-    ("EIA 2", 1.0): 736,
-    ("EIA 3", 1.0): 959,
-    ("EIA 4", 1.0): 1050,
-    ("EIA 2", 2.0): 491,
-    ("EIA 3", 2.0): 608,
-    ("EIA 4", 2.0): 689,
-}
 _WAYS = ("log_of_mean", "mean_of_log", "median")
 
 
 def crossings(names: Sequence[str], n_runs: int, *, step: int = 20) -> list[dict[str, str]]:
     """Where m = 1 overtakes m = 0, beside the published figure; three ways to average runs."""
     rows = []
-    for (name, epsilon), published in PUBLISHED.items():
+    for (name, epsilon), published in CROSSINGS.items():
         if name not in names:
             continue
         data = DATA[name]()
@@ -253,14 +180,12 @@ def levels(
 
 def as_markdown(rows: Sequence[dict[str, str]]) -> str:
     """Rows with the same keys as a table."""
-    names = list(rows[0])
-    lines = [names, ["---"] * len(names), *[[row[name] for name in names] for row in rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return markdown_table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the study from the command line; tables go to standard output."""
-    parser = argparse.ArgumentParser(prog="python -m microagg.studies.cross_moment", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m microagg.studies.cross_moment", description=study.__doc__)
     parser.add_argument("--quick", action="store_true", help="few runs, Census 2 only")
     parser.add_argument("--runs", type=int, default=150)
     chosen = parser.parse_args(arguments)
@@ -286,7 +211,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("## Census 2, epsilon = 2, not matched: what a release really loses\n")
     few = ["1", "3", "3*", "12", "12*", "B1", "B3", "B5"]
     print(as_markdown(levels("Census 2", few, 2.0, (100, 200, 300, 400, 500), max(n_runs // 5, 1), matched=False)))
-
-
-if __name__ == "__main__":
-    main()
