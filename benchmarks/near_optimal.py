@@ -19,7 +19,7 @@ import numpy as np
 
 from microagg import MDAV, NearOptimal, datasets
 from microagg._halt import StopCondition
-from microagg.partition.efforts import EFFORTS
+from microagg.partition.local_search.efforts import EFFORTS
 from microagg.partition.refine import improved
 
 EIA = ("UTILITYID", *(f"{kind}{what}" for kind in ("RES", "COM", "IND") for what in ("REVENUE", "SALES")))

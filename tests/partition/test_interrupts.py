@@ -19,8 +19,8 @@ from microagg.partition._kernels.local_search.split import split_records
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.random import seed_rng
 from microagg.partition._kernels.stars import TOO_MANY, price_cells
-from microagg.partition.certificate import certify
-from microagg.partition.recombine import recombined
+from microagg.partition.local_search.certificate import certify
+from microagg.partition.local_search.recombine import recombined
 
 LONG = 60.0  # seconds within which what was told to end has ended, on any machine
 

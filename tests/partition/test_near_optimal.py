@@ -23,12 +23,12 @@ from microagg.partition._kernels.local_search.split import split_records
 from microagg.partition._kernels.random import draw_below, draw_share, draw_word, seed_rng, shuffle
 from microagg.partition._kernels.stars import DONE, price_cells
 from microagg.partition.base import within_cell_sse
-from microagg.partition.certificate import certify
-from microagg.partition.efforts import EFFORTS, Effort
-from microagg.partition.recombine import recombined
+from microagg.partition.local_search.certificate import certify
+from microagg.partition.local_search.efforts import EFFORTS, Effort
+from microagg.partition.local_search.recombine import recombined
+from microagg.partition.local_search.search import near_records
+from microagg.partition.local_search.starts import cells_below_2k, split_cells
 from microagg.partition.refine import improved
-from microagg.partition.search import near_records
-from microagg.partition.starts import cells_below_2k, split_cells
 
 GO_ON = StopCondition().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
@@ -405,7 +405,7 @@ def test_the_certificate_is_never_above_the_optimum_and_close_to_it(n_records, k
 @pytest.mark.parametrize("nodes", [1, 20, 300])
 @pytest.mark.parametrize("seconds", [0.02, 0.3])
 def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seconds):
-    monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
+    monkeypatch.setattr("microagg.partition.local_search.certificate._NODES", nodes)
     for seed in range(3):
         X = normal(12, 2, seed)
         stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, StopCondition(seconds))

@@ -19,10 +19,10 @@ from microagg.partition._kernels.local_search import cell_lists as cell_kernels
 from microagg.partition._kernels.local_search import pool as pool_kernels
 from microagg.partition._kernels.random import seed_rng
 from microagg.partition.base import within_cell_sse
-from microagg.partition.efforts import Effort
+from microagg.partition.local_search.efforts import Effort
+from microagg.partition.local_search.search import near_records
+from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import improved
-from microagg.partition.search import near_records
-from microagg.partition.starts import start_of_search
 
 PACKAGE = Path(microagg.__file__).parent
 KERNELS = sorted(PACKAGE.glob("**/_kernels/**/*.py"))
@@ -175,7 +175,7 @@ def test_mdav_is_the_start_where_it_costs_little_also_of_many_records():
 
 
 def test_mdav_is_not_the_start_where_it_costs_more_than_a_search(monkeypatch):
-    monkeypatch.setattr("microagg.partition.starts._WORTH_MDAV", 1e-3)
+    monkeypatch.setattr("microagg.partition.local_search.starts._WORTH_MDAV", 1e-3)
     X = np.random.default_rng(0).normal(size=(120_000, 3))
     labels, how = start_of_search(X, 10, "auto", StopCondition())
     assert how == "split"

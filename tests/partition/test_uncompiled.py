@@ -23,7 +23,7 @@ from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mda
 from microagg.partition._kernels.mdav.plain import cells as kernels
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts, optimal_starts
-from microagg.partition.starts import start_of_search
+from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.uncompiled import choice, cuts
 from microagg.partition.uncompiled.choice import always_by, numpy_costs_less
 from microagg.partition.uncompiled.mdav import _Cells, form_mdav_cells

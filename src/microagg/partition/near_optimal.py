@@ -11,10 +11,10 @@ import numpy.typing as npt
 from microagg._halt import INTERRUPT, StopCondition, attend, current_halt
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
-from microagg.partition.certificate import Certificate, certify
-from microagg.partition.efforts import EFFORTS
+from microagg.partition.local_search.certificate import Certificate, certify
+from microagg.partition.local_search.efforts import EFFORTS
+from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improved
-from microagg.partition.starts import start_of_search
 
 __all__ = ["NearOptimal"]
 

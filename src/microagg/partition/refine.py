@@ -15,10 +15,10 @@ from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
-from microagg.partition.efforts import EFFORTS, Effort, number_of_runs
-from microagg.partition.recombine import recombined
-from microagg.partition.search import Found, Pools, chance_states, searched
-from microagg.partition.starts import cells_below_2k
+from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_runs
+from microagg.partition.local_search.recombine import recombined
+from microagg.partition.local_search.search import Found, Pools, chance_states, searched
+from microagg.partition.local_search.starts import cells_below_2k
 
 __all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improved", "refine"]
 

@@ -20,7 +20,7 @@ from microagg._halt import StopCondition, unless_halted
 from microagg._progress import report
 from microagg._scaling import times_power_of_two
 from microagg._threads import cores
-from microagg.partition.recombine import distinct_cells, sse_of_cells
+from microagg.partition.local_search.recombine import distinct_cells, sse_of_cells
 
 __all__ = ["Certificate", "certify"]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from microagg._halt import INTERRUPT, StopCondition
 from microagg._progress import report
 from microagg._threads import cores
-from microagg.partition.efforts import Effort, annealing_steps
+from microagg.partition.local_search.efforts import Effort, annealing_steps
 
 __all__ = ["Found", "Pools", "chance_states", "searched"]
 
