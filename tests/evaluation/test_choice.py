@@ -15,7 +15,7 @@ from microagg import Recipe
 from microagg._progress import shown_by
 from microagg.errors import ParameterError, TableError
 from microagg.evaluation.definition import Definition, MeasureResult
-from microagg.evaluation.evaluate import DEFINITIONS
+from microagg.evaluation.measures import all_measures
 from microagg.evaluation.result import Evaluation, Measure, PerRecord, Values
 from optional_packages import need
 
@@ -36,18 +36,18 @@ def test_measures_are_chosen_by_name_group_and_side(people):
     found = microagg.evaluate(people, people, RECIPE, measures=["D_X", "distribution"], aligned=True)
     assert [measure.name for measure in found] == ["D_X", "JSD", "wasserstein", "KS", "categories_lost"]
     assert {measure.about for measure in microagg.evaluate(people, people, RECIPE, measures="utility")} == {"utility"}
-    by_default = {one.name for one in DEFINITIONS if one.default}
+    by_default = {one.name for one in all_measures() if one.default}
     assert {measure.name for measure in microagg.evaluate(people, people, RECIPE)} == by_default
     with pytest.raises(ParameterError, match=r"called 'distributon'. Did you mean 'distribution'"):
         microagg.evaluate(people, people, RECIPE, measures="distributon")
 
 
 def test_names_are_unique_and_every_definition_is_complete():
-    names = [one.name for one in DEFINITIONS]
+    names = [one.name for one in all_measures()]
     assert len(set(names)) == len(names)
-    words = {one.group for one in DEFINITIONS} | {"utility", "risk", "all", "default"}
+    words = {one.group for one in all_measures()} | {"utility", "risk", "all", "default"}
     assert not words & set(names)
-    for one in DEFINITIONS:
+    for one in all_measures():
         assert one.better in ("lower", "higher")
         assert len(one.formula) > 5
 
@@ -169,8 +169,8 @@ def test_progress_is_told_measure_by_measure(people):
 def test_every_measure_is_on_its_page():
     page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
     rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
-    for one in DEFINITIONS:
+    for one in all_measures():
         assert one.name in rows, f"docs/measures.md lacks {one.name}"
         assert f" {one.better} " in rows[one.name], one.name
         assert ("yes" if one.default else "no") in [cell.strip() for cell in rows[one.name].split("|")], one.name
-    assert set(rows) == {one.name for one in DEFINITIONS}, "docs/measures.md has measures that are not there"
+    assert set(rows) == {one.name for one in all_measures()}, "docs/measures.md has measures that are not there"

@@ -9,7 +9,7 @@ import pytest
 import microagg
 from declarations import nominal, numeric
 from microagg import InputError, Recipe
-from microagg.evaluation.evaluate import DEFINITIONS
+from microagg.evaluation.measures import all_measures
 from optional_packages import need
 
 N = 120
@@ -112,4 +112,4 @@ def test_what_rows_are_must_be_a_known_word():
 
 
 def test_every_measure_of_risk_speaks_of_records():
-    assert {str(one.holds_of) for one in DEFINITIONS if one.about == "risk"} == {"records"}
+    assert {str(one.holds_of) for one in all_measures() if one.about == "risk"} == {"records"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,7 +20,7 @@ from microagg.cli.report import report
 from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main", "register_command"]
 
 app = typer.Typer(
     name="microagg",
@@ -49,8 +50,29 @@ def _options(
     """Publish a table about people or firms without exposing any of them."""
 
 
-for command in (init, release, check, evaluate, report, tradeoff, sweep, methods, datasets, keygen, demo):
+COMMANDS: tuple[Callable[..., None], ...] = (
+    init,
+    release,
+    check,
+    evaluate,
+    report,
+    tradeoff,
+    sweep,
+    methods,
+    datasets,
+    keygen,
+    demo,
+)
+
+
+def register_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a command: its function's name is that of the command, its docstring the help."""
     app.command()(command)
+    return command
+
+
+for _command in COMMANDS:
+    register_command(_command)
 
 
 def main() -> None:

@@ -11,19 +11,15 @@ from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.evaluation.alignment import Rows, align, rows_of_kind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, choose
+from microagg.evaluation.measures import all_measures
 from microagg.evaluation.pairs import pair, same_values
 from microagg.evaluation.result import Evaluation, PerRecord, RowKind
-from microagg.evaluation.risk import RISK
-from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
 from microagg.tables.missing_codes import frame_without_codes
 
-__all__ = ["DEFINITIONS", "evaluate", "judge"]
-
-DEFINITIONS: tuple[Definition, ...] = (*UTILITY, *RISK)
-"""Every measure, in the order in which they are shown."""
+__all__ = ["evaluate", "judge"]
 
 
 def evaluate(
@@ -172,7 +168,7 @@ def judge(
     usual: dict[str, Any] = {"lambda_": 0.5, "known": (), "target": None, "test": None, "model": "gradient_boosting"}
     options = usual | dict(options or {})
     _check_columns(before, after, holdout, schema)
-    chosen = choose(DEFINITIONS, measures)
+    chosen = choose(all_measures(), measures)
     if options["target"] is not None:
         names = {one.name for one in chosen}
         chosen += [one for one in fitting(schema, options["target"]) if one.name not in names]

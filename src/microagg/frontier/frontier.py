@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from microagg.errors import ParameterError, did_you_mean
-from microagg.evaluation.evaluate import DEFINITIONS
+from microagg.evaluation.measures import all_measures, measure_named
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Axes", "Frontier", "FrontierPoint", "axes_for", "check_axes", "undominated"]
 
-_DEFINED = {one.name: one for one in DEFINITIONS}
 
 _GUIDED = ("D", "label_purity")
 _LINKED = ("SSE_SST", "distance_linkage")
@@ -74,7 +73,7 @@ class FrontierPoint:
         """The measure, turned so that lower is better."""
         value = self.values[name]
         assert value is not None, "ask has() first"
-        return value if _DEFINED[name].better == "lower" else -value
+        return value if measure_named(name).better == "lower" else -value
 
 
 def undominated(points: Sequence[FrontierPoint], axes: Axes) -> tuple[FrontierPoint, ...]:
@@ -205,7 +204,7 @@ def check_axes(utility: str | None, risk: str | None) -> None:
     for word, about in ((utility, "utility"), (risk, "risk")):
         if word is None:
             continue
-        known = [name for name, one in _DEFINED.items() if one.about == about]
+        known = [one.name for one in all_measures() if one.about == about]
         if word not in known:
             raise ParameterError(
                 f"{about} must be a measure of {about}. Got {word!r} instead.{did_you_mean(word, known)} "

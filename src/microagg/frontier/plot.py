@@ -240,6 +240,6 @@ def _label(point: FrontierPoint) -> str:
 
 
 def _better(name: str) -> str:
-    from microagg.evaluation.evaluate import DEFINITIONS
+    from microagg.evaluation.measures import measure_named
 
-    return next(one.better for one in DEFINITIONS if one.name == name)
+    return measure_named(name).better

@@ -11,7 +11,7 @@ from microagg._threads import cores
 from microagg._validation import Integer, check_parameters
 from microagg.errors import ParameterError
 from microagg.evaluation.definition import choose
-from microagg.evaluation.evaluate import DEFINITIONS
+from microagg.evaluation.measures import all_measures
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, check_axes
 from microagg.frontier.grid import GridPoint, SweepGrid, grid_of
 from microagg.frontier.point import keep_order
@@ -91,7 +91,7 @@ def sweep(
     check_parameters("sweep", {"workers": Integer(1), "seed": Integer(0)}, {"workers": workers, "seed": seed})
     check_axes(utility, risk)
     wanted = (recipe.sweep.measures if recipe.sweep else None) or ("default",)
-    chosen = choose(DEFINITIONS, [*wanted, *(name for name in (utility, risk) if name is not None)])
+    chosen = choose(all_measures(), [*wanted, *(name for name in (utility, risk) if name is not None)])
     measures = tuple(one.name for one in chosen)
     store = None if folder is None else SweepFolder(Path(folder))
 
@@ -160,7 +160,7 @@ def _remarks(grid: SweepGrid, axes: Axes) -> list[str]:
     remarks = [note if "made without" in note else f"left out: {note}" for note in grid.left_out]
     if any(point.recipe.entry.is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)
-    about_cells = {one.name for one in DEFINITIONS if one.group in ("diversity", "closeness", "attribute")}
+    about_cells = {one.name for one in all_measures() if one.group in ("diversity", "closeness", "attribute")}
     if axes.risk == "distance_to_closest":
         remarks.append(NO_PROMISE)
     if grid.guided and axes.risk not in about_cells:

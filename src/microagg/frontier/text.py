@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from microagg.evaluation.evaluate import DEFINITIONS
+from microagg.evaluation.measures import measure_named
 from microagg.evaluation.text import number
 
 if TYPE_CHECKING:
     from microagg.frontier.frontier import Frontier, FrontierPoint
 
 __all__ = ["frontier_text", "in_the_middle"]
-
-_DEFINED = {one.name: one for one in DEFINITIONS}
 
 
 def in_the_middle(best: Sequence[FrontierPoint], utility: str, risk: str) -> FrontierPoint | None:
@@ -73,7 +71,7 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
 def _describe_measure(frontier: Frontier, name: str) -> str:
     known = {point.baselines.get(name) for point in frontier.points} - {None}
     chance = f"; by chance {number(known.pop())}" if len(known) == 1 else ""
-    known_as = _DEFINED[name]
+    known_as = measure_named(name)
     formula = known_as.formula.format_map(frontier.options)
     return f"{name}, {known_as.about}, {known_as.better} is better{chance}: {formula.partition('; ')[0]}"
 

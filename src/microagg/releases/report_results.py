@@ -12,7 +12,8 @@ from microagg._typing import FloatArray, IntArray
 from microagg.errors import InputError, TableError
 from microagg.evaluation.alignment import Rows, rows_of_kind
 from microagg.evaluation.correlation import correlation_matrix
-from microagg.evaluation.evaluate import DEFINITIONS, judge
+from microagg.evaluation.evaluate import judge
+from microagg.evaluation.measures import all_measures
 from microagg.evaluation.pairs import combinations, pair
 from microagg.evaluation.result import Evaluation, RowKind
 from microagg.privacy.guarantee import K_ANONYMITY
@@ -214,7 +215,7 @@ def _measure(request: ReportRequest) -> MeasureResults:
 def _join(whole: Evaluation, estimated: Evaluation) -> Evaluation:
     """Measures of all records and of a sample, in their usual order. Values per record are of all records only."""
     by_name = {one.name: one for one in (*whole, *estimated)}
-    return Evaluation(tuple(by_name[one.name] for one in DEFINITIONS if one.name in by_name), whole.per_record)
+    return Evaluation(tuple(by_name[one.name] for one in all_measures() if one.name in by_name), whole.per_record)
 
 
 def _measure_cells(request: ReportRequest) -> CellResults:

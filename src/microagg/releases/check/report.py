@@ -156,12 +156,12 @@ def _described_alike(request: ReportRequest, mine: Mapping[str, Any], theirs: Ma
 
 def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> Iterator[str]:
     """Measures are known ones, in the usual form; those that the released table alone decides have their value."""
-    from microagg.evaluation.evaluate import DEFINITIONS
+    from microagg.evaluation.measures import all_measures
     from microagg.releases.report_results import measure_release_alone
     from microagg.report.sections.measures import describe_publicly
 
     shown = [*measures["utility"], *measures["risk"]]
-    known = {one.name for one in DEFINITIONS}
+    known = {one.name for one in all_measures()}
     names = [one["name"] for one in shown]
     if set(measures) - {"utility", "risk", "notes", "changes"} or len(set(names)) < len(names) or set(names) - known:
         yield "measures"
