@@ -1,8 +1,8 @@
 """Ending long work early: a time limit or an interrupt (Ctrl-C) acts within compiled code, too.
 
-Python hears an interrupt in its main thread only, and not while that thread is in compiled code. So long work runs in a
-thread of its own while the caller waits, awake: at an interrupt or a time limit it sets a flag, an array of one number,
-which kernels look at. Work that cannot look is left behind in its thread, and its result is dropped.
+Python handles an interrupt in its main thread only, and not while that thread is in compiled code. So long work runs in
+a thread of its own while the caller waits, awake: at an interrupt or a time limit it sets a flag, an array of one
+number, which kernels look at. Work that cannot look is left behind in its thread, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class StopCondition:
 
 
 def current_halt() -> StopCondition:
-    """The halt of the work that is attended here, or one that never stops anything."""
+    """The stop condition of the work that is attended here, or one that never stops anything."""
     return _current.get() or StopCondition()
 
 
@@ -161,7 +161,7 @@ def attend(work: Callable[[], T], halt: StopCondition | None = None, *, keeps: b
 
 
 def _wait(done: threading.Event, halt: StopCondition) -> None:
-    """Wait for the end of work, looking at the clock; raises if the work does not heed an interrupt."""
+    """Wait for the end of work, looking at the clock; raises if the work ignores an interrupt."""
     waited = 0.0
     while not done.wait(_AWAKE):
         halt.now()

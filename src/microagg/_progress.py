@@ -28,7 +28,7 @@ def report(task: str, share: float) -> None:
 
 @contextmanager
 def shown_by(listener: Listener) -> Iterator[None]:
-    """Let `listener` hear of progress inside the block."""
+    """Report progress to `listener` inside the block."""
     token = _listener.set(listener)
     try:
         yield

@@ -43,7 +43,7 @@ def odds_of_a_model(
     drawn : ndarray of shape (n_draws, n_attributes)
         On the scales of `X`.
     k : int
-        Every leaf of every tree of the model holds at least so many records.
+        Every leaf of every tree of the model holds at least this many records.
     classes : bool
         Whether `y` holds classes.
     n_categories : sequence of int, optional

@@ -140,7 +140,7 @@ def nearest_psd_with_diagonal(
     -----
     Newton's method on the dual problem [1]_, for all cells at once; cells that have settled leave the loop. The
     iterate is positive semidefinite and its diagonal nearly right; scaling rows and columns makes it exact and keeps
-    it positive semidefinite. O(d^4) per cell and step; memory is bounded by doing so many cells at a time.
+    it positive semidefinite. O(d^4) per cell and step; memory is bounded by doing only some cells at a time.
 
     References
     ----------

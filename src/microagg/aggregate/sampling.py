@@ -24,7 +24,7 @@ __all__ = [
 
 
 Uniforms = Callable[[int], FloatArray]
-"""From a number to so many independent uniform draws, strictly between 0 and 1."""
+"""From a number to that many independent uniform draws, strictly between 0 and 1."""
 
 
 def draw_numbers(moments: Moments, labels: IntArray, uniforms: Uniforms) -> FloatArray:

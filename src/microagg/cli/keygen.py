@@ -16,7 +16,7 @@ __all__ = ["keygen"]
 def keygen(
     name: Annotated[Path, typer.Argument(help="The files are called NAME.pem and NAME.pub.pem.")],
 ) -> None:
-    """Make a key to sign releases with, and the public one that readers compare with."""
+    """Make a private key to sign releases with, and the public key that readers check them with."""
     from microagg.releases.folder.places import refuse_place
     from microagg.releases.folder.signing import fingerprint_of, write_key_pair
 

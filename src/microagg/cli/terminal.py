@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 NOT_MET = 1
 BAD_INPUT = 2
-PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
+PIPE_CLOSED = 141  # what a shell reports for a program whose output nobody reads
 NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 EVERY = 10.0  # seconds between two lines of progress
@@ -199,7 +199,7 @@ def _results_kept_apart() -> Iterator[None]:
 
 
 class ProgressLines:
-    """Progress where nobody sees a bar, as in a log: a plain line at most once in so many seconds, none for short work.
+    """Progress where nobody sees a bar, as in a log: a plain line at most once in some seconds, none for short work.
 
     It says at once, and once, that a kernel is being compiled: on a new machine that is what takes long.
 
@@ -278,7 +278,7 @@ def _progress_lines() -> Iterator[None]:
 
 @contextmanager
 def shows_progress() -> Iterator[None]:
-    """Show how long work goes on: a bar on a terminal, else a line now and then. Results are kept apart from it."""
+    """Show the progress of long work: a bar on a terminal, else a line now and then. Results are kept apart from it."""
     with _results_kept_apart(), _progress_bar():
         yield
 

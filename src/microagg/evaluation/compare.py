@@ -36,7 +36,7 @@ class Comparison:
         return {who: one[name].value if name in one else None for who, one in self.evaluations.items()}
 
     def best(self, name: str) -> str | None:
-        """Who does best by a measure; None if fewer than two have it, or the best are equal (but for rounding)."""
+        """Who does best by a measure; None if fewer than two have it, or the best are equal (apart from rounding)."""
         had = {who: value for who, value in self.values(name).items() if value is not None}
         if len(had) < 2:
             return None

@@ -106,7 +106,7 @@ def axes_for(points: Sequence[FrontierPoint], guided: bool) -> Axes:
 
     Guided cells buy dependence with diversity, so they are judged by both: D and how pure cells are. Otherwise by
     SSE_SST and linkage. Where the rows of some release are not records, neither exists: then by how far the shape of
-    the data moved and the distance to the closest record. If no pair is had by all, the one that most have.
+    the data moved and the distance to the closest record. If no pair exists for all, the one that exists for most.
     """
     pairs = [*([_GUIDED] if guided else []), _LINKED, _UNLINKED, _CATEGORIES]
     able = [point for point in points if not point.failures]

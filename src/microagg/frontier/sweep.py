@@ -57,7 +57,7 @@ def sweep(
         Its ``[sweep]`` names the values to combine; without it, they are derived from the recipe.
     folder : path, optional
         Where finished points are kept, and table, picture, words and recipes are written. A second start with the
-        same table and recipe takes up where the first was stopped. Internal: none of it is for publication.
+        same table and recipe continues where the first was stopped. Internal: none of it is for publication.
     utility, risk : str, optional
         The measures to compare by; see :func:`microagg.frontier.frontier.axes_for` for the default.
     workers : int, optional

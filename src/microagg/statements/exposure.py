@@ -63,7 +63,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What k does not hide, counted. Internal but for :meth:`public`.
+    """What k does not hide, counted. Internal, except for :meth:`public`.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ def confidential_codes(context: Context) -> tuple[list[IntArray], list[IntArray]
 
 
 def shuffled_cells(context: Context) -> list[IntArray]:
-    """Cells of the same sizes with records drawn at random: what any cells of so many records would show."""
+    """Cells of the same sizes with records drawn at random: what any cells of that size would show."""
     rng = context.rng("shuffled cells")
     return context.cached("shuffled cells", lambda: [rng.permutation(context.cells) for _ in range(N_SHUFFLES)])
 

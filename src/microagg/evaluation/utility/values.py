@@ -18,7 +18,7 @@ from microagg.tables.frames import columns_phrase
 __all__ = ["VALUES", "mean_of", "relative_errors"]
 
 
-_NAMED = 12  # at most so many in a note
+_NAMED = 12  # at most this many in a note
 
 
 def mean_of(details: Mapping[str, float | None]) -> MeasureResult:

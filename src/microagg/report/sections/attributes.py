@@ -19,7 +19,7 @@ from microagg.schema.attribute import Kind, Role
 __all__ = ["ATTRIBUTES", "PICTURED"]
 
 PICTURED = 40
-"""The distributions of so many attributes are shown; the others are only listed."""
+"""The distributions of this many attributes are shown; the others are only listed."""
 
 
 def _attributes(source: ReportSource) -> dict[str, Any]:

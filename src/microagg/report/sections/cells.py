@@ -14,7 +14,7 @@ from microagg.report.source import ReportSource
 __all__ = ["BLOCKS_SHOWN", "CELLS"]
 
 BLOCKS_SHOWN = 20
-"""The cells of so many blocks of attributes are shown."""
+"""The cells of this many blocks of attributes are shown."""
 
 _SIZES = 10
 _FEWEST_CELLS = 50

@@ -11,7 +11,7 @@ from microagg.report.source import ReportSource
 __all__ = ["CORRELATED", "CORRELATIONS"]
 
 CORRELATED = 12
-"""So many attributes are correlated: a larger matrix cannot be read."""
+"""This many attributes are correlated: a larger matrix cannot be read."""
 
 
 def _correlations(source: ReportSource) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _correlations(source: ReportSource) -> dict[str, Any]:
 
 
 def _rounded(matrix: Sequence[Sequence[float | None]], digits: int) -> list[list[float | None]]:
-    """Numbers of so many digits; -0.0 is shown as 0.0."""
+    """Numbers of this many digits; -0.0 is shown as 0.0."""
     return [[None if value is None else round(value, digits) + 0.0 for value in row] for row in matrix]
 
 
