@@ -1,43 +1,82 @@
-# On a fresh machine with Python 3.11+ and make, every target sets up what it needs.
+# On a fresh machine with Python 3.11+ and make, every target sets up what it needs. Which packages, and which versions of
+# them, is said in pyproject.toml alone.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+MINIMAL := .venv-minimal
 OUTPUT ?= demo-output
+# More options for pytest, e.g. make test PYTEST_OPTIONS='-x --complete'
+PYTEST_OPTIONS ?=
+# Old versions are deprecated by newer ones of what they use: of that alone, the oldest leg makes no error.
+AGED := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning
+INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign lint bench clean
+.PHONY: help demo test test-oldest test-minimal coverage campaign lint hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(VENV)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(MINIMAL)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("microagg needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(@:/bin/python=)
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	$(BIN)/python $(INSTALL) --editable '.[plot]'
 	@touch $@
 
-# pycanon, an oracle of the tests, pins exact versions of what it needs and runs with newer ones: taken without them.
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'pycanon>=1.3,<2'
+	$(BIN)/python $(INSTALL) --editable '.[test]'
+	$(BIN)/python tools/dependency_group.py oracle | $(BIN)/python $(INSTALL) --no-deps --requirement /dev/stdin
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	$(BIN)/python $(INSTALL) --editable '.[lint]'
+	@touch $@
+
+$(VENV)/.coverage: pyproject.toml $(VENV)/.test
+	$(BIN)/python $(INSTALL) --editable '.[coverage]'
+	@touch $@
+
+$(VENV)/.hooks: pyproject.toml $(VENV)/.lint
+	$(BIN)/python tools/dependency_group.py hooks | $(BIN)/python $(INSTALL) --requirement /dev/stdin
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python $(INSTALL) --editable '.[bench]'
 	@touch $@
+
+$(OLDEST)/.test: pyproject.toml | $(OLDEST)/bin/python
+	$(OLDEST)/bin/python tools/dependency_group.py oldest | $(OLDEST)/bin/python $(INSTALL) --requirement /dev/stdin
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --editable '.[test]'
+	$(OLDEST)/bin/python tools/dependency_group.py oracle | $(OLDEST)/bin/python $(INSTALL) --no-deps --requirement /dev/stdin
+	@touch $@
+
+$(MINIMAL)/.test: pyproject.toml | $(MINIMAL)/bin/python
+	$(MINIMAL)/bin/python $(INSTALL) --editable '.[test-minimal]'
+	@touch $@
+
+environment: $(VENV)/.lint
 
 demo: $(VENV)/.run  ## set up, then release, judge and compare a generated survey; results in demo-output/
 	$(BIN)/microagg demo --output $(OUTPUT) --overwrite
 
 test: $(VENV)/.test  ## set up and run the whole test suite
-	$(BIN)/python -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m kernel --no-header tests/partition tests/contract
+	$(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) -m kernel --no-header tests/partition tests/contract
+
+test-oldest: $(OLDEST)/.test  ## the suite with the lowest versions that pyproject.toml allows
+	NUMBA_CACHE_DIR=$(abspath $(OLDEST))/numba $(OLDEST)/bin/python -m pytest -n 2 $(AGED) $(PYTEST_OPTIONS)
+
+test-minimal: $(MINIMAL)/.test  ## the suite without any extra: what needs one is skipped, with its name
+	NUMBA_CACHE_DIR=$(abspath $(MINIMAL))/numba $(MINIMAL)/bin/python -m pytest -n 2 -rs $(PYTEST_OPTIONS)
+
+coverage: $(VENV)/.coverage  ## which lines of src the tests run; CONTRIBUTING.md has the figure
+	$(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) --cov --cov-report= --ignore tests/campaigns
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) --cov --cov-append --cov-report= -m kernel --no-header \
+		tests/partition tests/contract
+	$(BIN)/python -m coverage report
 
 campaign: $(VENV)/.test  ## run the long hostile tests whole; takes hours
 	cd tests && ../$(BIN)/python -m campaigns.campaign
@@ -47,8 +86,12 @@ lint: $(VENV)/.lint  ## style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+hooks: $(VENV)/.hooks  ## look for style, formatting and types before each commit of this clone
+	$(BIN)/pre-commit install
+
 bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/mdav.py
+	$(BIN)/python benchmarks/first_release.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
 	$(BIN)/python benchmarks/cross_moment.py
@@ -58,5 +101,5 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/sweep.py
 
 clean:  ## remove what these commands made
-	rm -rf $(VENV) demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit, prange
 
 from microagg import MDAV, VMDAV
-from microagg.partition._kernels.mdav import BLOCK, remove, scan, sift_down, sums_of_columns
+from microagg.partition._kernels.mdav.plain.cells import BLOCK, remove, scan, sift_down, sums_of_columns
 
 APART = 8  # numbers of two threads are kept in different cache lines
 

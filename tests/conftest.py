@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import microagg
+from microagg.partition.uncompiled.choice import always_by
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
 
 # Property tests draw the same examples on every run: a failure is a fact about the code, not about the day.
 settings.register_profile(
@@ -26,10 +30,14 @@ settings.load_profile("microagg")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+_ROOT = Path(__file__).resolve().parents[1]
+_TEST_DATA = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["microagg"]["test-data"]
+_BESIDE = (_ROOT / _TEST_DATA["folder"]).resolve()
 if "MICROAGG_DATA" not in os.environ and _BESIDE.is_dir():
     os.environ["MICROAGG_DATA"] = str(_BESIDE)
 
+# A test that is skipped because the machine lacks something gives a reason that begins so, and names it.
+_LACKS = "needs "
 
 # Some tests of these draw noise, records or searches from the system's randomness, without a seed.
 _DRAWING = {
@@ -41,13 +49,45 @@ _DRAWING = {
 }
 
 
+# These hold kernels against their plain listings, on small tables. Left to itself, a process that has not loaded a
+# kernel would have NumPy answer for them (see `microagg.partition.uncompiled`), and the kernels would go untested. All
+# other tests leave the choice alone, as users do; that it changes no result is tested in partition/test_uncompiled.py.
+_OF_KERNELS = ("partition", "contract", "reference")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--repeat", type=int, default=1, help="How many times to run each test that is marked chance.")
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="Fail if the machine lacks what a test needs, and name it.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kernel: also run with the just-in-time compiler off")
     config.addinivalue_line("markers", "chance: may draw from the system's randomness; see --repeat")
+
+
+def _lacking(config: pytest.Config) -> list[str]:
+    """What the skipped tests would have needed."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not config.getoption("--complete"):
+        return []
+    reasons = {report.longrepr[2].removeprefix("Skipped: ") for report in reporter.getreports("skipped")}
+    return sorted(reason.removeprefix(_LACKS) for reason in reasons if reason.startswith(_LACKS))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _lacking(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if lacking := _lacking(config):
+        print(f"not on this machine: {'; '.join(lacking)}")
 
 
 def _draws(path: Path) -> bool:
@@ -66,28 +106,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("repetition", range(repeats))
 
 
+@pytest.fixture(autouse=True)
+def kernels_where_they_are_tested(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let kernels form the cells in the tests of kernels."""
+    with always_by("kernels" if request.path.parent.name in _OF_KERNELS else None):
+        yield
+
+
 @pytest.fixture
 def reference_data() -> Callable[[str], Any]:
     """Load a reference table as pyarrow, or skip with the line that gets it."""
 
     def load(name: str) -> Any:
+        assert name in _TEST_DATA["tables"], f"pyproject.toml does not declare that tests need the table {name}"
         entry = {entry.name: entry for entry in microagg.datasets.available()}[name]
         if entry.where == "not here":
-            pytest.skip(f"needs the reference data: microagg datasets --fetch {name} (or set MICROAGG_DATA)")
+            pytest.skip(f"{_LACKS}the table {name} (microagg datasets --fetch {name})")
         return getattr(microagg.datasets, f"load_{name}")()
 
     return load
 
 
 def _pandas(data: dict[str, Any]) -> Any:
-    import pandas as pd
-
     return pd.DataFrame(data)
 
 
 def _polars(data: dict[str, Any]) -> Any:
-    import polars as pl
-
     return pl.DataFrame(data)
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
+
 N_RECORDS = 15
 HUGE = 10**25  # within the bounds of "amount", and beyond 64 bits
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "miner": "field", "office": "work", "field": "work"}
@@ -128,8 +131,6 @@ class NoSuchTableError(Exception):
 
 
 def as_pandas(table: dict[str, list[Any]]) -> Any:
-    import pandas as pd
-
     try:
         return pd.DataFrame(table)
     except (OverflowError, TypeError, ValueError) as error:
@@ -137,8 +138,6 @@ def as_pandas(table: dict[str, list[Any]]) -> Any:
 
 
 def as_polars(table: dict[str, list[Any]]) -> Any:
-    import polars as pl
-
     try:
         return pl.DataFrame(table)
     except Exception as error:  # polars has many kinds of refusal

@@ -7,14 +7,14 @@ import sys
 
 def main() -> None:
     """Run the command line; an interrupt ends it without a traceback, also while it is being loaded."""
-    told = "interrupted; nothing was written"
+    message = "interrupted; nothing was written"
     try:
         from microagg.cli.app import main as run
 
-        told = "interrupted"
+        message = "interrupted"
         run()
     except KeyboardInterrupt:
-        sys.stderr.write(f"{told}\n")
+        sys.stderr.write(f"{message}\n")
         sys.exit(130)
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["BUDGET", "INTERRUPT", "TIME_LIMIT", "Halt", "attended", "current_halt", "unless_halted"]
+from microagg._typing import IntArray
+
+__all__ = ["BUDGET", "INTERRUPT", "TIME_LIMIT", "StopCondition", "attend", "current_halt", "unless_halted"]
 
 BUDGET, TIME_LIMIT, INTERRUPT = "budget", "time limit", "interrupt"
 
@@ -25,10 +26,10 @@ T = TypeVar("T")
 _AWAKE = 0.05  # seconds between two looks at the clock
 _PATIENCE = 0.5  # seconds that interrupted work has to notice
 
-_current: contextvars.ContextVar[Halt | None] = contextvars.ContextVar("microagg_halt", default=None)
+_current: contextvars.ContextVar[StopCondition | None] = contextvars.ContextVar("microagg_halt", default=None)
 
 
-class Halt:
+class StopCondition:
     """When to stop before the work is done: a time limit, or an interrupt.
 
     Attributes
@@ -46,10 +47,10 @@ class Halt:
     def __init__(self, time_limit: float | None = None) -> None:
         self.time_limit = time_limit
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
-        self.flag: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.flag: IntArray = np.zeros(1, dtype=np.int64)
         self.reason = BUDGET
         self.patience = _PATIENCE
-        self._later: list[Halt] = []
+        self._later: list[StopCondition] = []
 
     def now(self) -> bool:
         """Whether to stop; looks at the clock and remembers why."""
@@ -68,13 +69,13 @@ class Halt:
             for later in self._later:
                 later.stop(reason)
 
-    def then(self, time_limit: float | None) -> Halt:
+    def then(self, time_limit: float | None) -> StopCondition:
         """A limit of its own for work that comes after this; an interrupt is one for both."""
-        later = Halt(time_limit)
+        later = StopCondition(time_limit)
         self.adopt(later)
         return later
 
-    def adopt(self, other: Halt) -> None:
+    def adopt(self, other: StopCondition) -> None:
         """An interrupt of this is one of the other as well."""
         self._later.append(other)
         if self.reason == INTERRUPT:
@@ -85,15 +86,15 @@ class Halt:
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
 
 
-def current_halt() -> Halt:
+def current_halt() -> StopCondition:
     """The halt of the work that is attended here, or one that never stops anything."""
-    return _current.get() or Halt()
+    return _current.get() or StopCondition()
 
 
 class _Running(Generic[T]):
     """Work in a thread that nobody has to wait for."""
 
-    def __init__(self, work: Callable[[], T], halt: Halt) -> None:
+    def __init__(self, work: Callable[[], T], halt: StopCondition) -> None:
         self.done = threading.Event()
         self._result: T
         self._error: BaseException | None = None
@@ -122,14 +123,14 @@ class _Running(Generic[T]):
         return self._result
 
 
-def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = False) -> T:
+def attend(work: Callable[[], T], halt: StopCondition | None = None, *, keeps: bool = False) -> T:
     """Run work so that limits and interrupts act within a second.
 
     Parameters
     ----------
     work : callable
         Looks at ``current_halt()`` now and then, and hands its flag to kernels.
-    halt : Halt, optional
+    halt : StopCondition, optional
         By default without a time limit. Without one, work within attended work is stopped with it.
     keeps : bool
         Whether interrupted work has a result all the same. Otherwise, at a second interrupt, or where the work does not
@@ -137,7 +138,7 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
     """
     if halt is None and _current.get() is not None:
         return work()
-    halt, around = halt or Halt(), _current.get()
+    halt, around = halt or StopCondition(), _current.get()
     if around is not None:
         around.adopt(halt)
     running = _Running(work, halt)
@@ -159,7 +160,7 @@ def attended(work: Callable[[], T], halt: Halt | None = None, *, keeps: bool = F
     return running.result()
 
 
-def _wait(done: threading.Event, halt: Halt) -> None:
+def _wait(done: threading.Event, halt: StopCondition) -> None:
     """Wait for the end of work, looking at the clock; raises if the work does not heed an interrupt."""
     waited = 0.0
     while not done.wait(_AWAKE):
@@ -170,7 +171,7 @@ def _wait(done: threading.Event, halt: Halt) -> None:
                 raise KeyboardInterrupt
 
 
-def unless_halted(work: Callable[[], T], halt: Halt) -> T | None:
+def unless_halted(work: Callable[[], T], halt: StopCondition) -> T | None:
     """The result of work that looks at no flag, such as a solver's; None as soon as `halt` says so."""
     if halt.now():
         return None

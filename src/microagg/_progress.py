@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from microagg._kernels.first_use import call_before_compiling
 
 __all__ = ["COMPILING", "report", "shown_by"]
 
@@ -12,11 +15,12 @@ COMPILING = "compiling"  # how the task begins that takes long on a new machine
 
 Listener = Callable[[str, float], None]
 
+_log = logging.getLogger("microagg")
 _listener: ContextVar[Listener | None] = ContextVar("microagg_progress", default=None)
 
 
 def report(task: str, share: float) -> None:
-    """Say that `share` (0 to 1) of `task` is done; after a colon, the task may tell how things stand."""
+    """Say that `share` (0 to 1) of `task` is done; after a colon, the task may say how things stand."""
     listener = _listener.get()
     if listener is not None:
         listener(task, share)
@@ -30,3 +34,13 @@ def shown_by(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def _report_compiling(what: str, seconds: int) -> None:
+    """Say what is being compiled, so that nobody takes the wait for the work."""
+    task = f"{COMPILING} {what}, first use on this machine, about {seconds} seconds"
+    _log.info(task)
+    report(task, 0.0)
+
+
+call_before_compiling(_report_compiling)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray, IntArray
 
 __all__ = ["exponent_near_one", "near_one", "times_power_of_two"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _LARGEST_SAFE = 2.0**256
 
@@ -46,7 +46,7 @@ def near_one(X: FloatArray) -> FloatArray:
     return X if exponent == 0 else times_power_of_two(X, exponent)
 
 
-def times_power_of_two(X: FloatArray, exponent: int | npt.NDArray[np.int64]) -> FloatArray:
+def times_power_of_two(X: FloatArray, exponent: int | IntArray) -> FloatArray:
     """``X * 2**exponent``; infinite, without a warning, where that is beyond the largest float.
 
     Examples

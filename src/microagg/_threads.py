@@ -9,7 +9,7 @@ from contextlib import contextmanager
 __all__ = ["THREADS", "cores", "threads_for"]
 
 THREADS = "MICROAGG_THREADS"
-"""The environment's word on how many threads one computation may start."""
+"""The environment variable that says how many threads one computation may start."""
 
 _WORTH_MORE_THREADS = 50_000
 
@@ -17,7 +17,11 @@ _WORTH_MORE_THREADS = 50_000
 def cores() -> int:
     """How many threads to start: one per core, or as many as ``MICROAGG_THREADS`` says (in a worker of a sweep 1)."""
     wanted = os.environ.get(THREADS, "")
-    return int(wanted) if wanted.isdigit() and int(wanted) > 0 else os.cpu_count() or 1
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    from joblib import cpu_count
+
+    return int(cpu_count())  # of the cores that affinity and the limits of a container leave to this process
 
 
 @contextmanager

@@ -13,6 +13,11 @@ from microagg.aggregate.moments import cross_moments
 from microagg.aggregate.sampling import draw_skew_normal, skew_normal, skew_normals_alone
 
 
+def third_moments(distribution):
+    """Third central moment of each attribute: only the half-normal part is skewed."""
+    return np.sqrt(2 / np.pi) * (4 / np.pi - 1) * distribution.slants**3
+
+
 def covariance(rng, d):
     points = rng.normal(size=(d, d + 1))
     return points @ points.T / d
@@ -39,7 +44,7 @@ def test_moments_of_the_draws_converge_to_those_asked_for(seed, d, alone):
             (
                 np.abs((found.means - asked.means) / scale).max(),
                 np.abs((found.covariance_matrices - asked.covariances) / pair_scale).max(),
-                np.abs((found.marginal_coskewness - asked.third_moments) / scale**3).max(),
+                np.abs((found.marginal_coskewness - third_moments(asked)) / scale**3).max(),
             )
         )
     # With 32,000 draws per cell the standard errors are at most 0.0056, 0.009 (kurtosis below 3.9) and 0.021 (sixth
@@ -57,8 +62,8 @@ def test_univariate_and_multivariate_agree_on_the_marginals():
     means, variances, skewness = np.zeros((1, 2)), np.array([[1.0, 4.0]]), np.array([[0.3, 0.4]])
     alone = skew_normals_alone(means, variances, skewness)
     together = skew_normal(means, np.array([[[1.0, 0.5], [0.5, 4.0]]]), skewness)
-    np.testing.assert_allclose(alone.third_moments, skewness * variances**1.5)
-    np.testing.assert_allclose(together.third_moments, alone.third_moments)
+    np.testing.assert_allclose(third_moments(alone), skewness * variances**1.5)
+    np.testing.assert_allclose(third_moments(together), third_moments(alone))
     np.testing.assert_allclose(together.covariances[0], [[1.0, 0.5], [0.5, 4.0]])
     assert alone.covariances[0, 0, 1] == 0.0
 
@@ -69,7 +74,7 @@ def test_an_infeasible_vector_of_skewness_is_shrunk_and_mean_and_covariance_kept
     found = skew_normal(np.zeros((1, 2)), wanted, np.array([[0.9, -0.9]]))
     np.testing.assert_allclose(found.covariances, wanted)
     assert np.linalg.eigvalsh(found.rests).min() >= 0.0
-    ratio = found.third_moments[0] / np.array([0.9, -0.9])
+    ratio = third_moments(found)[0] / np.array([0.9, -0.9])
     assert ratio[0] == pytest.approx(ratio[1])
     assert 0.0 < ratio[0] < 0.01
 

@@ -41,6 +41,8 @@ class Campaign:
         How many cases the suite and ``make campaign`` run.
     seconds : float
         After so long a case is called a hang.
+    packages : tuple of str
+        What some of its cases need beside microagg's own dependencies.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Campaign:
     quick: int
     long: int
     seconds: float = 120.0
+    packages: tuple[str, ...] = ()
 
 
 @dataclass

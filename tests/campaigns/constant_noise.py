@@ -146,4 +146,5 @@ CAMPAIGN = Campaign(
     quick=40,
     long=3_000,
     seconds=60.0,
+    packages=("pandas", "polars"),
 )

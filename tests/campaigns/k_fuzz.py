@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyreadstat
 from pyarrow import csv as arrow_csv
@@ -29,6 +28,7 @@ from microagg.methods.catalogue import METHODS
 from microagg.releases.check.check import check_release
 from microagg.releases.input import read_table
 from microagg.tables.write import write_table
+from optional_packages import polars as pl
 
 Rng = np.random.Generator
 
@@ -268,4 +268,5 @@ CAMPAIGN = Campaign(
     quick=60,
     long=20_000,
     seconds=60.0,
+    packages=("pandas", "polars"),
 )

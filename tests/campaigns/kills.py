@@ -168,4 +168,5 @@ CAMPAIGN = Campaign(
     quick=8,
     long=600,
     seconds=120,
+    packages=("cryptography",),
 )

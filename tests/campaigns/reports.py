@@ -14,7 +14,7 @@ import microagg
 from campaigns.campaign import Campaign
 from microagg import MicroaggError, Recipe
 from microagg.releases.check.check import check_release
-from microagg.report.sections.measures import ON_ALL
+from microagg.releases.report_results import ON_ALL
 
 WORDS = ("", " ", "a", "A", "<b>&", "{{ 7 }}", "\x1b[31m", "\u202e", "NA", "nan", "0", "0.0", "=1+1", "x" * 300)
 ROLES = ("quasi_identifier", "confidential", "non_confidential")

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from campaigns.campaign import Campaign
 from microagg import InputError
 from microagg.releases.check.check import check_release
-from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest, write_key_pair
 from microagg.report.document import Report
 from microagg.statements.statement import Statement
 from release_kinds import RECIPES, made
@@ -371,7 +371,7 @@ def case(number: int) -> str:
         told = f"{way.__name__} of {kind}, clever {clever}"
         assert _found(folder, receipt=receipt), f"{told}: the receipt did not find it"
         if (folder / "manifest.json").exists():  # the best a forger can do: sign with a key of their own, or not at all
-            content = signed((folder / "manifest.json").read_bytes(), forger[0])
+            content = sign_manifest((folder / "manifest.json").read_bytes(), forger[0])
             (folder / SIGNATURE).write_text(content) if rng.random() < 0.5 else (folder / SIGNATURE).unlink()
         assert _found(folder, signed_by=publisher[1]), f"{told}: the key did not find it"
         if _found(folder):
@@ -387,4 +387,5 @@ CAMPAIGN = Campaign(
     quick=80,
     long=2000,
     seconds=60,
+    packages=("cryptography",),
 )

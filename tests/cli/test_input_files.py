@@ -144,9 +144,8 @@ def test_one_column_is_one_column_and_names_may_hold_any_sign():
 
 
 def test_a_dataframe_of_whole_rows_is_refused():
-    import pandas as pd
-
     import microagg
+    from optional_packages import pandas as pd
 
     frame = pd.DataFrame({"age;income": [f"{i};{i}" for i in range(9)]})
     recipe = microagg.Recipe(k=3, attributes={"age;income": {"role": "quasi_identifier", "kind": "nominal"}})

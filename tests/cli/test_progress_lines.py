@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from microagg._progress import report, shown_by
-from microagg.cli.progress_lines import ProgressLines
+from microagg.cli.terminal import ProgressLines
 
 
 class Clock:
@@ -54,15 +54,17 @@ def test_a_task_that_is_silent_is_told_again(heard):
 
 
 def test_compiling_is_said_at_once_and_once(heard):
-    _, said, lines = heard
-    lines.listen("compiling (first use)", 0.0)
-    lines.listen("compiling (first use)", 0.0)
-    assert said == ["compiling (first use) ..."]
+    clock, said, lines = heard
+    lines.listen("compiling the scan, first use on this machine, about 9 seconds", 0.0)
+    lines.listen("compiling the scan, first use on this machine, about 9 seconds", 0.0)
+    clock.now = 30.0
+    lines.tick()
+    assert said == ["microagg: compiling the scan, first use on this machine, about 9 seconds"]
 
 
 def test_lines_go_to_standard_error_of_a_command_without_a_terminal():
     script = (
-        "from microagg.cli import progress_lines; progress_lines.EVERY = 0.0\n"
+        "from microagg.cli import terminal; terminal.EVERY = 0.0\n"
         "from microagg.cli.terminal import shows_progress\n"
         "from microagg._progress import report\n"
         "with shows_progress(): report('forming cells', 0.4)\n"

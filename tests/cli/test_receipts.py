@@ -97,7 +97,7 @@ def test_a_report_from_the_folder_has_the_figures_of_the_evaluation(folder):
     assert figures == {name: found[name] for name in figures}
     assert None not in figures.values()
     text = Path("internal.html").read_text()
-    assert "the caller said" not in text
+    assert "the caller says" not in text
     assert "no cells" not in text
 
 
@@ -132,7 +132,7 @@ def test_without_a_receipt_nobody_is_said_to_have_said_anything(folder):
     assert measures_of(facts)["SSE_SST"] is None
     assert measures_of(facts)["label_purity"] == evaluated("out")["label_purity"]
     text = Path("internal.html").read_text()
-    assert "the caller said" not in text
+    assert "the caller says" not in text
     assert "--receipt" in text
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import pytest
+from optional_packages import need
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 
 def test_the_frontier_of_the_readme_can_be_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
+    need("matplotlib")
     spec = importlib.util.spec_from_file_location("frontier_picture", PICTURES / "frontier.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from microagg.cli.app import app
 from microagg.tables.reference.generated import generate_survey
 from microagg.tables.write import write_table
+from optional_packages import need
 
 TUTORIALS = sorted((Path(__file__).resolve().parents[2] / "docs" / "tutorials").glob("*.md"))
 
@@ -26,6 +27,8 @@ def test_there_is_one_for_each_kind_of_user():
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_python_of_a_tutorial_runs(page):
     code = "\n".join(text for language, text in blocks(page) if language == "python")
+    for package in re.findall(r"^import (pandas|polars)\b", code, re.MULTILINE):
+        need(package)
     exec(compile(code, page.name, "exec"), {})
 
 

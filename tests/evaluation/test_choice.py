@@ -14,10 +14,10 @@ from declarations import numeric
 from microagg import Recipe
 from microagg._progress import shown_by
 from microagg.errors import ParameterError, TableError
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.evaluate import DEFINITIONS
-from microagg.evaluation.records import PerRecord, Values
-from microagg.evaluation.result import Evaluation, Measure
+from microagg.evaluation.result import Evaluation, Measure, PerRecord, Values
+from optional_packages import need
 
 RECIPE = Recipe(k=2, attributes={"x": numeric(), "y": numeric(), "id": "identifier"})
 
@@ -75,7 +75,7 @@ def test_rows_are_aligned_by_a_key(people):
 
 def test_a_key_that_cannot_align_is_explained(people):
     after = masked(people)
-    with pytest.raises(ParameterError, match="key or aligned, not both"):
+    with pytest.raises(ParameterError, match="only one of key, aligned and origins"):
         microagg.evaluate(people, after, RECIPE, key="id", aligned=True)
     with pytest.raises(TableError, match="the released table has no column 'id'"):
         microagg.evaluate(people, after.drop_columns(["id"]), RECIPE, key="id")
@@ -126,6 +126,7 @@ def test_evaluations_side_by_side_mark_the_better(people):
     assert found.best("distance_linkage") == "far"
     assert found.best("IL1s") is None  # only one has it
     assert found.values("IL1s")["near"] is None
+    need("pandas")
     frame = found.as_frame("pandas")
     assert list(frame.columns) == ["name", "about", "better", "near", "far", "best"]
     lines = {line.split()[0]: line for line in str(found).splitlines() if line}
@@ -153,8 +154,8 @@ def test_a_value_that_is_not_finite_is_no_value(people):
 
     frame = Frame.wrap(people)
     context = Context(frame, frame, RECIPE.schema, (), Rows(), options={"lambda_": 0.25})
-    definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: Worth(np.inf))
-    measure, _ = definition.measured(context)
+    definition = Definition("odd", "utility", "odd", "lower", "lambda = {lambda_:g}", lambda _: MeasureResult(np.inf))
+    measure, _ = definition.measure(context)
     assert (measure.value, measure.note, measure.formula) == (None, "not defined for these tables", "lambda = 0.25")
 
 

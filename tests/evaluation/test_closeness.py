@@ -17,6 +17,7 @@ from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.evaluation.diversity import entropy_per_cell, recursive_per_cell
 from microagg.evaluation.risk.closeness import cell_shares, earth_movers_nominal, earth_movers_ordered
+from optional_packages import need
 
 
 def confidential(kind):
@@ -47,12 +48,12 @@ def measured(data):
 @pytest.fixture
 def peer():
     """The reference implementation; `make test` installs it without its pinned dependencies."""
-    return pytest.importorskip("pycanon.anonymity")
+    return need("pycanon.anonymity")
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_agrees_with_pycanon_where_it_is_right(peer, seed):
-    import pandas as pd
+    from optional_packages import pandas as pd
 
     data = survey(200, seed=seed)
     frame, known, secret = pd.DataFrame(data), ["a", "b"], ["pay", "job"]
@@ -102,7 +103,7 @@ def test_order_and_missing_values_are_met_where_the_peer_fails():
     data["b"] = np.where(np.arange(400) % 7 == 0, None, data["b"])
     found = measured(data)
     shuffled = np.random.default_rng(1).permutation(400)
-    import pandas as pd
+    from optional_packages import pandas as pd
 
     frame = pd.DataFrame(data)
     again = microagg.evaluate(frame, frame.iloc[shuffled], SCHEMA, measures=["diversity", "closeness"])

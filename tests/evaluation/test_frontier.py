@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from microagg.errors import ParameterError
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, undominated
 from microagg.frontier.text import in_the_middle
+from optional_packages import need
 
 LINKED = Axes("SSE_SST", "distance_linkage")
 APART = Axes("eigenvalue_difference", "distance_to_closest")  # of the second, more is better
@@ -50,7 +51,7 @@ def test_failed_and_unmeasured_points_are_not_compared():
     frontier = Frontier(tuple(points), LINKED, ("SSE_SST", "distance_linkage"))
     told = frontier.as_text()
     assert "failed failed: no" in told
-    assert "cannot be had of them: gap" in told
+    assert "has no value for them: gap" in told
 
 
 def test_axes_are_measures_that_every_point_has():
@@ -94,6 +95,7 @@ def test_a_measure_that_shares_a_settings_name_keeps_a_column_of_its_own():
 
 
 def test_stretches_in_words_and_numbers_share_a_column():
+    need("polars")
     points = [FrontierPoint(str(alpha), {"method": "mdav", "alpha": alpha}) for alpha in (2.0, "auto", None)]
     assert Frontier(tuple(points), LINKED, ()).frame("polars")["alpha"].to_list() == ["2.0", "auto", None]
     assert Frontier(tuple(points[::2]), LINKED, ()).frame()["alpha"].to_pylist() == [2.0, None]
@@ -102,7 +104,7 @@ def test_stretches_in_words_and_numbers_share_a_column():
 @pytest.mark.parametrize("axes", [LINKED, APART])
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_the_picture_is_drawn(tmp_path, axes, suffix):
-    pytest.importorskip("matplotlib", reason="the picture needs the extra 'plot'")
+    need("matplotlib")
     names = ("mdav", "pcp", "mdav-again")
     points = [point(name, axes, 0.1 * 10**i, 0.5 / 10**i, baselines={axes.risk: 1e-4}) for i, name in enumerate(names)]
     frontier = Frontier(tuple(points), axes, (axes.utility, axes.risk))
@@ -114,7 +116,7 @@ def test_the_picture_is_drawn(tmp_path, axes, suffix):
 
 
 def test_a_frontier_without_comparable_points_is_drawn_and_told(tmp_path):
-    pytest.importorskip("matplotlib", reason="the picture needs the extra 'plot'")
+    need("matplotlib")
     frontier = Frontier((point("a", utility=None),), LINKED, ("SSE_SST", "distance_linkage"))
     frontier.plot(tmp_path / "empty.svg")
     assert "No release has both measures" in str(frontier)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -13,6 +12,7 @@ from microagg import Recipe
 from microagg.evaluation.risk.anonymity import real_anonymity
 from microagg.evaluation.risk.attribute_disclosure import skill
 from microagg.tables.frames import Frame
+from optional_packages import pandas as pd
 
 ATTRIBUTES = {
     "x": numeric(),

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
-from microagg._halt import Halt, attended, current_halt, unless_halted
-from microagg.partition._kernels.chance import chance_from
-from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg._halt import StopCondition, attend, current_halt, unless_halted
+from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg.partition._kernels.local_search.split import split_records
 from microagg.partition._kernels.projection import shortest_path_starts
-from microagg.partition._kernels.split import split_records
+from microagg.partition._kernels.random import seed_rng
 from microagg.partition._kernels.stars import TOO_MANY, price_cells
-from microagg.partition.certificate import certify
-from microagg.partition.recombine import recombined
+from microagg.partition.local_search.certificate import certify
+from microagg.partition.local_search.recombine import recombined
 
 LONG = 60.0  # seconds within which what was told to end has ended, on any machine
 
@@ -44,12 +44,12 @@ def interrupt_soon(after: threading.Event | None = None) -> None:
 
 
 def test_attended_work_has_its_result_its_error_and_its_context():
-    assert attended(lambda: 3) == 3
+    assert attend(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
-        attended(lambda: 1 / 0)
-    halt = Halt(100.0)
-    assert attended(lambda: current_halt() is halt, halt)
-    assert attended(lambda: attended(lambda: current_halt() is halt), halt)
+        attend(lambda: 1 / 0)
+    halt = StopCondition(100.0)
+    assert attend(lambda: current_halt() is halt, halt)
+    assert attend(lambda: attend(lambda: current_halt() is halt), halt)
     assert current_halt().reason == "budget"
 
 
@@ -65,7 +65,7 @@ def test_an_interrupt_ends_work_that_looks_at_its_flag_and_work_that_does_not():
 
     interrupt_soon(started)
     with pytest.raises(KeyboardInterrupt):
-        attended(looks)
+        attend(looks)
     assert stopped.wait(LONG)
 
     ignoring, free = threading.Event(), threading.Event()
@@ -77,14 +77,14 @@ def test_an_interrupt_ends_work_that_looks_at_its_flag_and_work_that_does_not():
     interrupt_soon(ignoring)
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        attended(ignores)
+        attend(ignores)
     assert time.monotonic() - begun < LONG / 2
     free.set()
 
 
 def test_work_that_keeps_its_best_returns_it_and_an_interrupt_reaches_what_comes_after():
     started = threading.Event()
-    halt = Halt()
+    halt = StopCondition()
 
     def searches() -> str:
         later = current_halt().then(None)
@@ -95,28 +95,28 @@ def test_work_that_keeps_its_best_returns_it_and_an_interrupt_reaches_what_comes
 
     interrupt_soon(started)
     halt.patience = LONG
-    assert attended(searches, halt, keeps=True) == "best so far"
+    assert attend(searches, halt, keeps=True) == "best so far"
     assert halt.reason == "interrupt"
     assert halt.then(None).now()
 
 
 def test_a_time_limit_sets_the_flag_of_attended_work():
-    halt = Halt(0.05)
+    halt = StopCondition(0.05)
 
     def looks() -> int:
         while not halt.flag[0]:
             time.sleep(0.01)
         return int(halt.flag[0])
 
-    assert attended(looks, halt) == 1
+    assert attend(looks, halt) == 1
     assert halt.reason == "time limit"
 
 
 def test_work_that_looks_at_nothing_is_left_when_its_time_is_over():
     free = threading.Event()
-    assert unless_halted(lambda: free.wait(LONG), Halt(0.05)) is None
+    assert unless_halted(lambda: free.wait(LONG), StopCondition(0.05)) is None
     free.set()
-    assert unless_halted(lambda: 5, Halt()) == 5
+    assert unless_halted(lambda: 5, StopCondition()) == 5
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_work_that_looks_at_nothing_is_left_when_its_time_is_over():
 def test_kernels_that_are_told_to_stop_do_nothing_more():
     X, stop = normal(60), np.ones(1, dtype=np.int64)
     columns, order = np.ascontiguousarray(X.T), np.arange(60)
-    assert split_records(columns, order, 5, chance_from([1, 1, 1, 1]), 0.0, stop).tolist() == [0, 60]
+    assert split_records(columns, order, 5, seed_rng([1, 1, 1, 1]), 0.0, stop).tolist() == [0, 60]
     nearest = np.full((60, 4), NOBODY, dtype=np.int32)
     nearest_of_all(columns, nearest, stop)
     improve_nearest(columns, order, np.array([0, 60]), nearest, np.full((60, 4), np.inf), stop)
@@ -138,7 +138,7 @@ def test_kernels_that_are_told_to_stop_do_nothing_more():
 
 
 def test_a_halted_solver_and_a_halted_certificate_promise_nothing():
-    X, over = normal(60), Halt(1e-9)
+    X, over = normal(60), StopCondition(1e-9)
     assert over.now()
     labels = MDAV(k=3).fit(X).labels_
     assert recombined(X, [labels, labels], (), over) == (None, False)
@@ -195,10 +195,10 @@ def test_an_interrupt_is_heard_while_a_kernel_runs(name):
 def test_a_search_is_not_disturbed_by_being_attended():
     X = normal(300)
     once = NearOptimal(k=4, effort="fast", random_state=3).fit(X)
-    within = attended(lambda: NearOptimal(k=4, effort="fast", random_state=3).fit(X))
+    within = attend(lambda: NearOptimal(k=4, effort="fast", random_state=3).fit(X))
     np.testing.assert_array_equal(once.labels_, within.labels_)
     np.testing.assert_array_equal(
         once.labels_, refine(MDAV(k=4).fit(X).labels_, X, 4, effort="fast", random_state=3, time_limit=1e6)
     )
     for work in (VMDAV(4), Projection(4), MDAV(4)):
-        np.testing.assert_array_equal(work.fit(X).labels_, attended(lambda work=work: work.fit(X)).labels_)
+        np.testing.assert_array_equal(work.fit(X).labels_, attend(lambda work=work: work.fit(X)).labels_)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from microagg import MDAV
 from microagg.errors import GuaranteeError
-from microagg.partition import _mdav_roads as roads
-from microagg.partition._kernels.plain import mdav_down_to_2k, mdav_generic
+from microagg.partition import _mdav_search as roads
+from microagg.partition._kernels.listings import mdav_down_to_2k, mdav_generic
 from microagg.partition.base import cells_in_order
 from partition_tables import tables
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from numba import njit
 
 from mdav_tables import KINDS, compiled
-from microagg.partition._kernels import filter_space as fs
-from microagg.partition._kernels import grid as gr
-from microagg.partition._kernels import lanes
-from microagg.partition._kernels.jit import OPTIONS
-from microagg.partition._kernels.lanes import WIDTH, load, store, take_pair_products
-from microagg.partition._kernels.rows import distinct_rows
-from microagg.partition._kernels.tree_build import split_at
+from microagg._kernels import numba_internals
+from microagg._kernels.jit import OPTIONS
+from microagg._kernels.simd import WIDTH, load, store, subtract_pair_products
+from microagg.partition._kernels.mdav import filter_space as fs
+from microagg.partition._kernels.mdav.rows import distinct_rows
+from microagg.partition._kernels.mdav.scan import grid as gr
+from microagg.partition._kernels.mdav.tree.build import split_at
 
 
 def float32_squared_distance(a, b, order, fused):
@@ -123,14 +123,14 @@ def test_the_bound_that_a_farther_row_sets_rejects_no_nearer_one():
 def subtract_all(totals, a, b):
     sums = load(totals, 0)
     for pair in range(0, len(a), WIDTH):
-        sums = take_pair_products(sums, load(a, pair), load(b, pair))
+        sums = subtract_pair_products(sums, load(a, pair), load(b, pair))
     store(totals, 0, sums)
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("llvm_version", [14, 20])  # older ones are told the instruction by name, if there is one
 def test_products_of_pairs_are_those_of_whole_numbers(monkeypatch, llvm_version):
-    monkeypatch.setattr(lanes, "llvm_version_info", (llvm_version, 0, 0))
+    monkeypatch.setattr(numba_internals, "llvm_version_info", (llvm_version, 0, 0))
     subtract = njit(subtract_all)
     rng = np.random.default_rng(24)
     for n_pairs in (*range(1, 30), 250):
@@ -143,21 +143,21 @@ def test_products_of_pairs_are_those_of_whole_numbers(monkeypatch, llvm_version)
 
 @compiled
 def test_the_smallest_of_many_values_are_kept_in_order():
-    from microagg.partition._kernels.candidates import keep_smallest
+    from microagg.partition._kernels.mdav.nearest import keep_smallest
 
     @njit
-    def keep_all(kept, n_lanes, values):
+    def keep_all(kept, n_vectors, values):
         for value in values:
-            keep_smallest(kept, 16, n_lanes, value)
+            keep_smallest(kept, 16, n_vectors, value)
 
     rng = np.random.default_rng(21)
-    for n_lanes, n_values in ((1, 5), (1, 400), (3, 47), (3, 400)):
+    for n_vectors, n_values in ((1, 5), (1, 400), (3, 47), (3, 400)):
         for dtype, least, largest in ((np.float32, -np.inf, np.inf), (np.int32, -(2**31), 2**31 - 1)):
             values = (rng.integers(-50, 50, n_values) * dtype(7)).astype(dtype)
-            kept = np.full(16 * (n_lanes + 1), largest, dtype=dtype)
+            kept = np.full(16 * (n_vectors + 1), largest, dtype=dtype)
             kept[:16] = least
-            keep_all(kept, n_lanes, values)
-            expected = np.full(16 * n_lanes, largest, dtype=dtype)
+            keep_all(kept, n_vectors, values)
+            expected = np.full(16 * n_vectors, largest, dtype=dtype)
             smallest = np.sort(values)[: len(expected)]
             expected[: len(smallest)] = smallest
             np.testing.assert_array_equal(kept[16:], expected)
@@ -181,49 +181,50 @@ def test_a_split_puts_no_larger_key_first(values, place):
 
 
 @compiled
-def test_lists_of_answers_are_exact_and_in_order():
+def test_neighbour_lists_are_exact_and_in_order():
     """Each list of one pass against a full float64 sort, with ties, outliers and rows that have several records."""
-    from microagg.partition._kernels import answers as an
-    from microagg.partition._kernels.blocks import build_blocks
-    from microagg.partition._kernels.notes import answer, room_for_notes
-    from microagg.partition._kernels.walk import begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
+    from microagg.partition._kernels.mdav.scan import neighbour_lists as nl
+    from microagg.partition._kernels.mdav.scan.blocks import build_blocks
+    from microagg.partition._kernels.mdav.scan.candidate_pass import allocate_candidates, answer_batch
 
     @njit(**OPTIONS)
-    def ask(rows, blocks, space, batch, notes, answers, seeds):
+    def ask(rows, blocks, space, batch, candidates, lists, seeds):
         batch.n_seeds[0] = 0
         for i in range(seeds.shape[0]):
-            an.add_seed(answers, batch, rows, blocks, seeds[i], True)
-        answer(rows, blocks, space, batch, notes, answers)
+            nl.add_seed(lists, batch, rows, blocks, seeds[i], True)
+        answer_batch(rows, blocks, space, batch, candidates, lists)
 
     rng = np.random.default_rng(20)
     for kind in KINDS:
         X = kind(rng, 900, 4)
         space = fs.filter_space(X)
-        walk = begin_walk(X, space)
+        tracker = track_centroid(X, space)
         rows = distinct_rows(X)
-        blocks = build_blocks(rows, space, walk)
-        batch, notes, answers = an.room_for_batch(4), room_for_notes(5), an.room_for_answers(len(rows.first), 5)
-        seeds = rng.choice(len(rows.first), size=min(an.SEEDS, len(rows.first)), replace=False)
-        ask(rows, blocks, space, batch, notes, answers, seeds)
+        blocks = build_blocks(rows, space, tracker)
+        batch, candidates = nl.allocate_batch(4), allocate_candidates(5)
+        lists = nl.allocate_neighbour_lists(len(rows.first), 5)
+        seeds = rng.choice(len(rows.first), size=min(nl.SEEDS, len(rows.first)), replace=False)
+        ask(rows, blocks, space, batch, candidates, lists, seeds)
         for row in seeds:
             gaps = X - rows.values[row]
             distances = np.zeros(len(X))
             for j in range(4):
                 distances += gaps[:, j] * gaps[:, j]
-            slot = answers.slot_of[row]
+            slot = lists.slot_of[row]
             nearest = np.lexsort((np.arange(len(X)), distances))
             farthest = np.lexsort((np.arange(len(X)), -distances))
-            wanted = answers.records.shape[2]
-            np.testing.assert_array_equal(answers.records[an.NEAR, slot], nearest[:wanted], err_msg=kind.__name__)
-            np.testing.assert_array_equal(answers.records[an.FAR, slot, : an.FARTHEST], farthest[: an.FARTHEST])
+            wanted = lists.records.shape[2]
+            np.testing.assert_array_equal(lists.records[nl.NEAR, slot], nearest[:wanted], err_msg=kind.__name__)
+            np.testing.assert_array_equal(lists.records[nl.FAR, slot, : nl.FARTHEST], farthest[: nl.FARTHEST])
 
 
 @compiled
 def test_boxes_bound_every_point_in_them():
     """Near and far bounds against all points of boxes near and far, in float32 as they are computed."""
-    from microagg.partition._kernels.tree_build import build_tree
-    from microagg.partition._kernels.tree_search import far_bounds, far_terms, near_bounds
-    from microagg.partition._kernels.walk import RADIUS, begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, track_centroid
+    from microagg.partition._kernels.mdav.tree.build import build_tree
+    from microagg.partition._kernels.mdav.tree.search import far_bounds, far_terms, near_bounds
 
     @njit
     def bounds(tree, query32, radius, space, near, far):
@@ -237,13 +238,13 @@ def test_boxes_bound_every_point_in_them():
             X = rng.normal(size=(256, d))
             X[:, 0] *= stretch
             space = fs.filter_space(X)
-            walk = begin_walk(X, space)
-            rows, tree = build_tree(distinct_rows(X), space, walk, 16)
+            tracker = track_centroid(X, space)
+            rows, tree = build_tree(distinct_rows(X), space, tracker, 16)
             assert len(tree.counts) == 16
             y = ((rows.values - space.centre) * space.scale).astype(np.float32)
             for q in (*y[rng.integers(0, 256, 10)], np.zeros(d, dtype=np.float32), y[0] * np.float32(1e-7)):
                 near, far = np.empty(16, dtype=np.float32), np.empty(16, dtype=np.float32)
-                bounds(tree, q, walk.numbers[RADIUS], space, near, far)
+                bounds(tree, q, tracker.numbers[RADIUS], space, near, far)
                 true = ((y.astype(float) - q.astype(float)) ** 2).sum(axis=1)
                 for leaf in range(16):
                     inside = true[tree.leaf_of == leaf]
@@ -253,22 +254,22 @@ def test_boxes_bound_every_point_in_them():
 
 @pytest.mark.kernel
 def test_a_key_bounds_distances_however_the_centroid_wanders():
-    from microagg.partition._kernels import walk as wk
+    from microagg.partition._kernels.mdav import centroid_tracker as ct
 
-    key_from, move_centroid = (getattr(f, "py_func", f) for f in (wk.key_from, wk.move_centroid))
+    key_from, move_centroid = (getattr(f, "py_func", f) for f in (ct.key_from, ct.move_centroid))
     rng = np.random.default_rng(15)
     for step_size in (1.0, 1e-3, 1e-9, 1e-17):
         points = rng.normal(size=(20, 3)) * 10
         space = fs.FilterSpace(np.zeros(3), 1.0, 11 * 2 * fs.UNIT, 2.0**-61)
-        walk = wk.Walk(np.zeros(3), np.zeros(3), np.zeros(3), np.array([1e4 * rng.uniform(), np.inf]))
-        reach = np.linalg.norm(points - walk.centroid, axis=1).max()
-        key = key_from(reach, walk)
+        tracker = ct.CentroidTracker(np.zeros(3), np.zeros(3), np.zeros(3), np.array([1e4 * rng.uniform(), np.inf]))
+        reach = np.linalg.norm(points - tracker.centroid, axis=1).max()
+        key = key_from(reach, tracker)
         for _ in range(300):
-            walk.high[:] = walk.centroid + rng.normal(size=3) * step_size
-            move_centroid(walk, 1, space)
-            farthest = np.linalg.norm(points - walk.centroid, axis=1).max()
-            assert key + walk.numbers[wk.PATH] >= farthest
-            assert key + walk.numbers[wk.PATH] <= farthest + 4 * 300 * step_size + 1e-6
+            tracker.high[:] = tracker.centroid + rng.normal(size=3) * step_size
+            move_centroid(tracker, 1, space)
+            farthest = np.linalg.norm(points - tracker.centroid, axis=1).max()
+            assert key + tracker.numbers[ct.PATH] >= farthest
+            assert key + tracker.numbers[ct.PATH] <= farthest + 4 * 300 * step_size + 1e-6
 
 
 @pytest.mark.kernel

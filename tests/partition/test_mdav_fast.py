@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -14,9 +13,9 @@ import pytest
 from mdav_tables import KINDS, compiled
 from microagg import MDAV
 from microagg._progress import shown_by
-from microagg.partition import _mdav_roads as roads
-from microagg.partition._kernels.plain import mdav_generic
-from microagg.partition._kernels.rows import distinct_rows
+from microagg.partition import _mdav_search as roads
+from microagg.partition._kernels.listings import mdav_generic
+from microagg.partition._kernels.mdav.rows import distinct_rows
 from microagg.partition.base import cells_in_order
 
 
@@ -76,12 +75,12 @@ def test_the_road_may_change_between_any_cells(monkeypatch):
     monkeypatch.setattr(roads, "_PROBE", 2000)
     for portions in (1, 2, 3, 5, 9):
         turns = iter(range(portions))
-        monkeypatch.setattr(roads._Peeling, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
+        monkeypatch.setattr(roads._MdavRun, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
         np.testing.assert_array_equal(labels_of(X, 5, "auto"), expected)
 
 
 def test_the_scan_takes_over_when_that_pays_and_is_compiled_only_for_a_long_search(monkeypatch):
-    peeling = roads._Peeling(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
+    peeling = roads._MdavRun(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
     thousand_cells = [np.array([1000 * points, 1000 * 20, 1000]) for points in (500, 500_000, 50_000_000)]
     for is_compiled, answers in ((True, [False, True, True]), (False, [False, False, True])):
         monkeypatch.setattr(roads, "needs_compiling", lambda _, known=is_compiled: not known)
@@ -145,7 +144,7 @@ def test_records_that_are_equal_or_nearly():
 @compiled
 @pytest.mark.parametrize("ratio", [1.02, 1.5, 3.0])
 def test_the_scan_refines_its_grid_while_records_shrink_to_a_point(monkeypatch, ratio):
-    from microagg.partition._kernels import blocks
+    from microagg.partition._kernels.mdav.scan import blocks
 
     renewals = []
     renew = blocks.renew_grid
@@ -216,28 +215,6 @@ def test_importing_compiles_nothing_and_loads_no_compiler():
 
 
 @compiled
-def test_the_first_use_says_that_it_compiles(caplog, monkeypatch, tmp_path):
-    from microagg.partition import _compiling
-
-    class Kernel:
-        signatures: tuple[()] = ()
-        py_func = staticmethod(run_python)
-        stats = type("Stats", (), {"cache_path": str(tmp_path)})
-
-    heard = []
-    with caplog.at_level(logging.INFO, logger="microagg"), shown_by(lambda task, share: heard.append((task, share))):
-        _compiling.announce_compiling(Kernel)
-    assert heard == [("compiling (first use)", 0.0)]
-    assert "first use" in caplog.text
-    # With a fresh index in the cache nothing is said.
-    (tmp_path / "test_mdav_fast.run_python-1.py311.nbi").touch()
-    heard.clear()
-    with shown_by(lambda task, share: heard.append((task, share))):
-        _compiling.announce_compiling(Kernel)
-    assert heard == []
-
-
-@compiled
 def test_a_read_only_installation_works(tmp_path):
     import shutil
 
@@ -246,7 +223,8 @@ def test_a_read_only_installation_works(tmp_path):
     package = tmp_path / "site" / "microagg"
     shutil.copytree(Path(microagg.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     # A file where the cache folder would be keeps even a privileged user from writing there.
-    (package / "partition" / "_kernels" / "__pycache__").touch()
+    for folder in {path.parent for path in package.glob("**/_kernels/**/*.py")}:
+        (folder / "__pycache__").touch()
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     (tmp_path / "home").mkdir()

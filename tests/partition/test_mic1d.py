@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from microagg.errors import ParameterError
 from microagg.partition import Mic1D
-from microagg.partition._kernels.plain import mic1d
+from microagg.partition._kernels.listings import mic1d
 from microagg.partition.base import within_cell_sse
 from microagg.partition.runs import order_of
 from microagg.partition.univariate import optimal_runs

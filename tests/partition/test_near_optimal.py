@@ -11,26 +11,26 @@ import pytest
 import microagg
 from declarations import numeric
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
-from microagg._halt import Halt
+from microagg._halt import StopCondition
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
-from microagg.partition._kernels import cells as cell_kernels
-from microagg.partition._kernels import descent
-from microagg.partition._kernels import pool as pool_kernels
-from microagg.partition._kernels import pools as kernels
-from microagg.partition._kernels.chance import chance_from, draw_below, draw_share, draw_word, shuffle
-from microagg.partition._kernels.neighbours import NOBODY, improve_nearest, nearest_of_all
-from microagg.partition._kernels.split import split_records
+from microagg.partition._kernels.local_search import annealing as kernels
+from microagg.partition._kernels.local_search import cell_lists as cell_kernels
+from microagg.partition._kernels.local_search import descent
+from microagg.partition._kernels.local_search import pool as pool_kernels
+from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
+from microagg.partition._kernels.local_search.split import split_records
+from microagg.partition._kernels.random import draw_below, draw_share, draw_word, seed_rng, shuffle
 from microagg.partition._kernels.stars import DONE, price_cells
 from microagg.partition.base import within_cell_sse
-from microagg.partition.certificate import certify
-from microagg.partition.efforts import EFFORTS, Effort
-from microagg.partition.recombine import recombined
+from microagg.partition.local_search.certificate import certify
+from microagg.partition.local_search.efforts import EFFORTS, Effort
+from microagg.partition.local_search.recombine import recombined
+from microagg.partition.local_search.search import near_records
+from microagg.partition.local_search.starts import cells_below_2k, split_cells
 from microagg.partition.refine import improved
-from microagg.partition.search import near_records
-from microagg.partition.starts import cells_below_2k, split_cells
 
-GO_ON = Halt().flag
+GO_ON = StopCondition().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
 
 
@@ -67,14 +67,14 @@ def least_sse(X: np.ndarray, k: int) -> float:
 
 @pytest.mark.kernel
 def test_chance_draws_the_numbers_of_the_published_generator():
-    state = chance_from([1, 2, 3, 4])
+    state = seed_rng([1, 2, 3, 4])
     drawn = [int(draw_word(state)) for _ in range(6)]
     assert drawn == [641, 1573767, 3222811527, 3517856514, 836907274, 4247214768]
 
 
 @pytest.mark.kernel
 def test_draws_lie_where_they_should():
-    state = chance_from([5, 6, 7, 8])
+    state = seed_rng([5, 6, 7, 8])
     shares = np.array([draw_share(state) for _ in range(2000)])
     assert shares.min() > 0
     assert shares.max() < 1
@@ -92,7 +92,7 @@ def test_draws_lie_where_they_should():
 def test_a_split_cuts_all_records_into_runs_of_unit_to_2_unit(unit, kind):
     X = normal(131, 3) if kind == "smooth" else np.rint(normal(131, 3))
     order = np.arange(131)
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, chance_from([1, 1, 1, 1]), 0.5, GO_ON)
+    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([1, 1, 1, 1]), 0.5, GO_ON)
     assert sorted(order.tolist()) == list(range(131))
     sizes = np.diff(starts)
     assert sizes.sum() == 131
@@ -113,7 +113,7 @@ def test_near_records_are_the_nearest_and_nearly_so_when_records_are_many():
     nearly, near = np.full((300, 8), NOBODY, dtype=np.int32), np.full((300, 8), np.inf)
     for turn in range(4):
         order = np.arange(300)
-        starts = split_records(columns, order, 24, chance_from([1, 2, 3, turn]), 0.9 if turn else 0.0, GO_ON)
+        starts = split_records(columns, order, 24, seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0, GO_ON)
         improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearly, near, GO_ON)
     assert all(len(set(row)) == 8 and i not in row for i, row in enumerate(nearly.tolist()))
     found = sum(len(set(a) & set(b)) for a, b in zip(nearly.tolist(), expected.tolist(), strict=True))
@@ -125,9 +125,9 @@ def test_near_records_are_the_nearest_and_nearly_so_when_records_are_many():
 
 def pool_of(X: np.ndarray, labels: np.ndarray, k: int):
     """All cells of a small partition in one pool, summed up."""
-    cells = cell_kernels.cells_of(labels.copy(), k)
+    cells = cell_kernels.list_cells(labels.copy(), k)
     n_cells = int(labels.max()) + 1
-    pool = pool_kernels.room_for_pools(n_cells, k, X.shape[1])
+    pool = pool_kernels.allocate_pool(n_cells, k, X.shape[1])
     pool.cell[:n_cells] = np.arange(n_cells)
     count = pool_kernels.gather(X, cells, pool, n_cells, GO_ON)
     pool_kernels.sum_up(pool, count, n_cells)
@@ -149,7 +149,7 @@ def test_moves_and_swaps_change_the_sse_by_what_was_foreseen():
         )
         moved = pool_kernels.pool_sse(pool, n_cells)
         assert moved - before == pytest.approx(change)
-        descent.weigh_cells(x, n_cells, pool.label, pool.per_record, pool.to_cell, pool.mean_to_cell)
+        descent.prepare_swaps(x, n_cells, pool.label, pool.per_record, pool.to_cell, pool.mean_to_cell)
         partner, change = descent.best_swap(
             *(x, count, pool.label, pool.weight, pool.distance, pool.to_cell),
             *(pool.own, pool.mean_to_cell, pool.change),
@@ -169,10 +169,10 @@ def test_moves_and_swaps_change_the_sse_by_what_was_foreseen():
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_sse_kept_while_searching_is_that_of_the_labels(k):
     X = normal(60, 3) + 1000.0
-    chance = chance_from([k, 1, 2, 3])
-    cells = cell_kernels.cells_of(MDAV(k=k).fit(X).labels_.copy(), k)
-    pool = pool_kernels.room_for_pools(6, k, 3)
-    near = near_records(X, k, Halt())
+    chance = seed_rng([k, 1, 2, 3])
+    cells = cell_kernels.list_cells(MDAV(k=k).fit(X).labels_.copy(), k)
+    pool = pool_kernels.allocate_pool(6, k, 3)
+    near = near_records(X, k, StopCondition())
     distances = np.empty(60)
     start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
     gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, GO_ON)
@@ -203,7 +203,7 @@ def test_a_search_keeps_k_to_2k_and_is_never_above_its_start(kind, k):
     elif kind == "clusters":
         X[:15] += 50.0
     start = MDAV(k=k).fit(X).labels_
-    found = improved(X, start, k, BRIEF, 0, Halt()).labels
+    found = improved(X, start, k, BRIEF, 0, StopCondition()).labels
     sizes = np.bincount(found)
     sizes = sizes[sizes > 0]
     assert sizes.min() >= k
@@ -264,7 +264,7 @@ def test_many_records_have_near_records_from_several_splits_and_lose_less_than_b
     sizes = np.bincount(fitted.labels_)
     assert sizes.min() >= 10
     assert sizes.max() < 20
-    start = split_cells(X, 10, Halt())
+    start = split_cells(X, 10, StopCondition())
     assert np.bincount(start).min() >= 10
     assert fitted.sse_ < 0.95 * sse(X, start)
     assert fitted.sse_ < 0.95 * MDAV(k=10).fit(X).sse_
@@ -359,7 +359,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
     X = normal(80, 3)
     start = MDAV(k=3).fit(X).labels_
     several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
-    refined = improved(X, start, 3, several, 0, Halt())
+    refined = improved(X, start, 3, several, 0, StopCondition())
     assert len(refined.runs) > 1
     for run in refined.runs:
         assert len(run.met) > 10
@@ -368,7 +368,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
             assert sizes[sizes > 0].min() >= 3
             assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
     assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
-    assert not improved(X, start, 3, BRIEF, 0, Halt()).runs[0].met
+    assert not improved(X, start, 3, BRIEF, 0, StopCondition()).runs[0].met
 
 
 # --- the certificate -------------------------------------------------------------------------------------------------
@@ -405,10 +405,10 @@ def test_the_certificate_is_never_above_the_optimum_and_close_to_it(n_records, k
 @pytest.mark.parametrize("nodes", [1, 20, 300])
 @pytest.mark.parametrize("seconds", [0.02, 0.3])
 def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seconds):
-    monkeypatch.setattr("microagg.partition.certificate._NODES", nodes)
+    monkeypatch.setattr("microagg.partition.local_search.certificate._NODES", nodes)
     for seed in range(3):
         X = normal(12, 2, seed)
-        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, Halt(seconds))
+        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, StopCondition(seconds))
         assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
@@ -424,7 +424,7 @@ def test_the_certificate_says_what_was_proved():
 def test_a_certificate_without_time_promises_nothing():
     X = normal(400, 3)
     labels = MDAV(k=5).fit(X).labels_
-    unfinished = certify(X, [labels], 5, Halt(1e-6))
+    unfinished = certify(X, [labels], 5, StopCondition(1e-6))
     assert unfinished.lower_bound is None
     assert not unfinished.finished
     assert "no lower bound was proved" in str(unfinished)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from microagg._halt import Halt
+from microagg._halt import StopCondition
 from microagg.partition import Projection
-from microagg.partition._kernels.plain import shortest_path
+from microagg.partition._kernels.listings import shortest_path
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts
 from microagg.partition.base import cells_in_order, within_cell_sse
@@ -50,7 +50,7 @@ def test_the_cut_along_the_axis_is_the_shortest_path_of_the_plain_listing(axis, 
 @settings(max_examples=80)
 def test_the_cost_of_the_cut_is_that_of_all_attributes(table):
     X, k = table
-    labels = cells_from_starts(shortest_path_starts(np.ascontiguousarray(X), k, Halt().flag))
+    labels = cells_from_starts(shortest_path_starts(np.ascontiguousarray(X), k, StopCondition().flag))
     plain = shortest_path(X, k)
     least = within_cell_sse(X, plain, int(plain.max()) + 1)
     assert within_cell_sse(X, labels, int(labels.max()) + 1) == pytest.approx(least, rel=1e-9, abs=1e-12)

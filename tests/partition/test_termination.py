@@ -13,19 +13,19 @@ import pytest
 
 import microagg
 from microagg import MDAV, NearOptimal, refine
-from microagg._halt import Halt
-from microagg.partition._kernels import cells as cell_kernels
-from microagg.partition._kernels import pool as pool_kernels
-from microagg.partition._kernels import pools as kernels
-from microagg.partition._kernels.chance import chance_from
+from microagg._halt import StopCondition
+from microagg.partition._kernels.local_search import annealing as kernels
+from microagg.partition._kernels.local_search import cell_lists as cell_kernels
+from microagg.partition._kernels.local_search import pool as pool_kernels
+from microagg.partition._kernels.random import seed_rng
 from microagg.partition.base import within_cell_sse
-from microagg.partition.efforts import Effort
+from microagg.partition.local_search.efforts import Effort
+from microagg.partition.local_search.search import near_records
+from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import improved
-from microagg.partition.search import near_records
-from microagg.partition.starts import start_of_search
 
 PACKAGE = Path(microagg.__file__).parent
-KERNELS = sorted([*PACKAGE.glob("partition/_kernels/*.py"), *PACKAGE.glob("evaluation/_kernels/*.py")])
+KERNELS = sorted(PACKAGE.glob("**/_kernels/**/*.py"))
 
 # Values that a program would call equal, but for their last bits.
 NEARLY_ZERO = (0.0, 0.1 + 0.2 - 0.3, 0.1 + 0.7 - 0.8, 0.005, 1.0)
@@ -43,7 +43,7 @@ def sse(X: np.ndarray, labels: np.ndarray) -> float:
     return within_cell_sse(X, labels, int(labels.max()) + 1)
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_while_of_a_kernel_says_why_it_ends(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     for node in ast.walk(ast.parse("\n".join(lines))):
@@ -104,13 +104,13 @@ def test_descent_ends_in_a_pool_of_which_only_rounding_is_left():
 
 def descend_everywhere() -> None:
     """Sweeps and disturbed pools of tables on which descent went round in circles."""
-    k, n_records, stop = 3, 40, Halt().flag
+    k, n_records, stop = 3, 40, StopCondition().flag
     for seed in (6, 8, 9, 16):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.integers(-2, 3, n_records).astype(float), rng.choice(NEARLY_ZERO, n_records)])
-        cells = cell_kernels.cells_of(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
-        pool = pool_kernels.room_for_pools(6, k, 2)
-        near, chance = near_records(X, k, Halt()), chance_from([seed, 1, 2, 3])
+        cells = cell_kernels.list_cells(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
+        pool = pool_kernels.allocate_pool(6, k, 2)
+        near, chance = near_records(X, k, StopCondition()), seed_rng([seed, 1, 2, 3])
         before = sse(X, cells.label)
         kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, stop)
         assert sse(X, cells.label) <= before * (1 + 1e-9)
@@ -127,7 +127,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
     X = np.random.default_rng(0).normal(size=(2_000, 3))
     start = MDAV(k=3).fit(X)
     begun = time.monotonic()
-    found = improved(X, start.labels_, 3, MINUTES, 0, Halt(1.0))
+    found = improved(X, start.labels_, 3, MINUTES, 0, StopCondition(1.0))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
     assert 0.0 <= found.share < 1.0
@@ -138,7 +138,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
 def test_a_limit_acts_within_the_large_pools_of_large_k(k):
     X = np.random.default_rng(0).normal(size=(6_000, 3))
     begun = time.monotonic()
-    found = improved(X, MDAV(k=k).fit(X).labels_, k, MINUTES, 0, Halt(0.5))
+    found = improved(X, MDAV(k=k).fit(X).labels_, k, MINUTES, 0, StopCondition(0.5))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
 
@@ -160,7 +160,7 @@ def test_a_search_without_time_has_cells_all_the_same_and_says_what_they_are(tim
 
 def test_a_halt_that_is_over_leaves_median_splits():
     X = np.random.default_rng(0).normal(size=(21_000, 2))
-    over = Halt(1e-9)
+    over = StopCondition(1e-9)
     labels, how = start_of_search(X, 4, "auto", over)
     assert how == "median splits"
     assert np.bincount(labels).min() >= 4
@@ -168,19 +168,19 @@ def test_a_halt_that_is_over_leaves_median_splits():
 
 def test_mdav_is_the_start_where_it_costs_little_also_of_many_records():
     X = np.random.default_rng(0).normal(size=(30_000, 3))
-    labels, how = start_of_search(X, 10, "auto", Halt())
+    labels, how = start_of_search(X, 10, "auto", StopCondition())
     assert how == "mdav"
     np.testing.assert_array_equal(labels, MDAV(k=10).fit(X).labels_)
-    assert start_of_search(X, 10, "split", Halt())[1] == "split"
+    assert start_of_search(X, 10, "split", StopCondition())[1] == "split"
 
 
 def test_mdav_is_not_the_start_where_it_costs_more_than_a_search(monkeypatch):
-    monkeypatch.setattr("microagg.partition.starts._WORTH_MDAV", 1e-3)
+    monkeypatch.setattr("microagg.partition.local_search.starts._WORTH_MDAV", 1e-3)
     X = np.random.default_rng(0).normal(size=(120_000, 3))
-    labels, how = start_of_search(X, 10, "auto", Halt())
+    labels, how = start_of_search(X, 10, "auto", StopCondition())
     assert how == "split"
     assert np.bincount(labels).min() >= 10
-    assert start_of_search(X, 10, "mdav", Halt())[1] == "mdav"
+    assert start_of_search(X, 10, "mdav", StopCondition())[1] == "mdav"
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e-3, 1e150])

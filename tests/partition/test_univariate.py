@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from microagg import MDAV
 from microagg.errors import ParameterError
 from microagg.partition import OptimalUnivariate
-from microagg.partition._kernels.plain import optimal_univariate
+from microagg.partition._kernels.listings import optimal_univariate
 from microagg.partition._kernels.univariate import SHORT
 
 pytestmark = pytest.mark.kernel

@@ -10,7 +10,7 @@ from numba import config
 
 from microagg.partition import VMDAV
 from microagg.partition import vmdav as module
-from microagg.partition._kernels.plain import vmdav
+from microagg.partition._kernels.listings import vmdav
 from microagg.partition.base import cells_in_order
 from partition_tables import tables
 

@@ -64,35 +64,16 @@ def test_what_is_given_to_shares_cannot_be_spent_beside_them():
         budget.spend("laplace", on="all", epsilon=0.1)
 
 
-def test_groups_that_do_not_depend_on_the_records_cost_the_largest():
-    budget = Budget(1.0)
-    parts = budget.parallel(["north", "south", "east"])
-    parts["north"].spend("laplace", on="north", epsilon=0.4)
-    parts["south"].spend("laplace", on="south", epsilon=0.9)
-    assert budget.spent == Fraction(0.9)
-    assert budget.remaining == 0
-
-
-def test_groups_a_replaced_record_can_leave_and_enter_cost_the_two_largest():
-    budget = Budget(1.0)
-    parts = budget.parallel(["young", "middle", "old"], touches=2)
-    assert [part.epsilon for part in parts.values()] == [0.5] * 3
-    for name, part in parts.items():
-        part.spend("laplace", on=name)
-    assert budget.spent == 1
-    assert len(budget.ledger) == 3
-
-
 def test_shares_of_shares_compose():
     budget = Budget(3.0)
     first, second = budget.divide(["a", "b"]).values()
-    for part in first.parallel(["x", "y"]).values():
+    for part in first.divide(["x", "y"]).values():
         for name, share in part.divide(["mean", "variance"]).items():
             share.spend("laplace", on=name)
     second.spend("exponential", on="b", epsilon=1.0)
     assert budget.spent == Fraction(5, 2)
-    told = budget.as_dict()
-    assert (told["epsilon"], told["spent"], len(told["expenses"])) == (3.0, 2.5, 5)
+    stated = budget.as_dict()
+    assert (stated["epsilon"], stated["spent"], len(stated["expenses"])) == (3.0, 2.5, 5)
 
 
 @given(st.fractions(0, 10**6))

@@ -7,8 +7,6 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -19,6 +17,8 @@ from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError
 from microagg.tables.read import read_table
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
 
 # Text that every format can hold: no control characters, no lone surrogates.
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=6)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
-import pandas as pd
 import pytest
 
 import microagg
 from declarations import numeric
 from microagg import Recipe
+from optional_packages import pandas as pd
 
 RECIPE = Recipe(k=2, attributes={"x": numeric()})
 

@@ -15,7 +15,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.errors import TableError
 from microagg.releases.check.check import check_release, check_table
-from microagg.schema.encode import measure
+from microagg.schema.encode import encode
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Frame
 
@@ -205,7 +205,7 @@ def test_a_place_within_declared_bounds_depends_on_no_other_record(bounds, value
     places = []
     for other in others:
         column = Frame.wrap(pa.table({"x": [*values, other]})).column("x")
-        places.append(mixed_space([measure(column, attribute, data_free=True)], "bounds").matrix[:2].ravel().tolist())
+        places.append(mixed_space([encode(column, attribute, data_free=True)], "bounds").matrix[:2].ravel().tolist())
     assert places[0] == places[1]
     assert len(set(places[0])) == 2
     assert all(0 <= place <= 1 for place in places[0])
@@ -218,7 +218,7 @@ def test_moments_are_placed_within_their_bounds_whatever_the_others_are():
     places = []
     for other in (700_000_000_000_000_001, 1_699_999_999_999_999_999):
         column = Frame.wrap(pa.table({"t": pa.array([*own, other]).cast(kind)})).column("t")
-        measured = measure(column, recipe.attributes["t"], data_free=True)
+        measured = encode(column, recipe.attributes["t"], data_free=True)
         places.append(mixed_space([measured], "bounds").matrix[:2].ravel().tolist())
     assert places[0] == places[1]
 

@@ -14,7 +14,7 @@ from microagg import Recipe
 from microagg.releases.check.check import check_release
 from microagg.releases.release import read_as_written
 from microagg.statements.exposure import recheck_exposure
-from microagg.statements.exposure_text import told
+from microagg.statements.exposure_text import describe_exposure
 
 N = 400
 RNG = np.random.default_rng(5)
@@ -180,8 +180,8 @@ def test_the_report_has_it_rounded_in_public_and_exact_inside():
 
 def test_a_thousand_attributes_are_not_told_one_by_one():
     many = [{"what": "agreement", "attribute": f"a{i}", "classes_of": ["x"], "share": 0.5} for i in range(1000)]
-    assert len(told(many)) == 13
-    assert "988 more" in told(many)[-1]
+    assert len(describe_exposure(many)) == 13
+    assert "988 more" in describe_exposure(many)[-1]
 
 
 def test_adult_tells_what_ten_anonymity_leaves_open(reference_data):

@@ -6,8 +6,6 @@ import datetime as dt
 import json
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -24,6 +22,8 @@ from microagg.privacy.mechanism import SeededNoise
 from microagg.private.base import protect
 from microagg.releases.check.check import check_release, check_table
 from microagg.tables.frames import Frame
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
 
 TREE = {"clerk": "office", "manager": "office", "farmer": "field", "office": "work", "field": "work"}
 MIXED = {
@@ -277,7 +277,7 @@ def test_a_seed_is_for_research_and_the_statement_says_that_its_assumption_is_no
     assert not made.statement.for_publication
     text = " ".join(str(made.statement).split())
     assert "for research, not for publication" in text
-    assert "what is assumed of the noise is not true of this table" in text
+    assert "what is assumed about the noise is not true for this table" in text
     (finding,) = [one for one in check_release(made.save(tmp_path / "out")) if one.name == "statement"]
     assert "for research" in finding.detail
 

@@ -14,6 +14,7 @@ from constant_answers import constant_answers, published
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.cli.app import app
+from optional_packages import need
 
 
 def laplace(**declared) -> Recipe:
@@ -60,7 +61,7 @@ def write_sav(form: str, **about):
 
 
 def as_frame(values):
-    import pandas as pd
+    from optional_packages import pandas as pd
 
     return pd.DataFrame({"x": [float(value) for value in values]})
 
@@ -210,7 +211,7 @@ def test_what_a_library_guessed_does_not_show(tmp_path, constructor, case):
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_the_unit_of_a_timestamp_is_not_the_inputs(unit):
-    pd = pytest.importorskip("pandas")
+    pd = need("pandas")
     bounds = [dt.datetime(2000, 1, 1), dt.datetime(2010, 1, 1)]
     frame = pd.DataFrame({"x": pd.Series([dt.datetime(2001, 1, 1)] * 3).astype(f"datetime64[{unit}]")})
     assert str(microagg.release(frame, laplace(x=numeric(bounds=bounds))).table["x"].dtype) == "datetime64[us]"
@@ -227,7 +228,7 @@ def test_bounds_with_a_zone_publish_moments_in_utc(tmp_path):
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_categories_of_a_dtype_are_the_recipes(ordered):
-    pd = pytest.importorskip("pandas")
+    pd = need("pandas")
     recipe = Recipe(
         method="dp_individual_ranking",
         k=2,

@@ -23,10 +23,11 @@ from microagg import InputError, Recipe
 from microagg.errors import TableError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.receipt import Receipt, receipt_beside
-from microagg.releases.folder.signing import SIGNATURE, signed, write_key_pair
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest, write_key_pair
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of
 from microagg.tables.labels import Labels, with_labels
+from optional_packages import need
 from release_kinds import RECIPES, made, people
 
 
@@ -212,7 +213,7 @@ def test_a_remark_that_no_release_makes_is_found(tmp_path, kind, remark):
 
 @pytest.mark.parametrize("names", [["it's"], ['a "b" of it\'s'], ["a\\", None], [None, None]])
 def test_a_dropped_index_of_any_name_may_be_told(tmp_path, names):
-    pandas = pytest.importorskip("pandas")
+    pandas = need("pandas")
     levels = [list(range(9))] * len(names)
     table = pandas.DataFrame({"x": range(9)}, index=pandas.MultiIndex.from_arrays(levels, names=names))
     with pytest.warns(UserWarning, match="index") if len(names) > 1 else nullcontext():
@@ -269,13 +270,14 @@ def test_stages_are_those_that_the_recipe_makes(tmp_path, forgery):
 
 @pytest.mark.parametrize("name", ["manifest.json", "report.json"])
 def test_words_of_another_version_are_vouched_for_or_not_believed(tmp_path, name):
+    need("cryptography")
     release, keys = made("representative"), write_key_pair(tmp_path / "keys")
     saved = without_receipt(release, tmp_path / "out", report=True)
     rewritten(saved, name, lambda content: content.update(microagg="0.0.1"))
     (saved / "statement.txt").write_text("Differentially private. Perfectly safe.\n")
     mend_hashes(saved)
     assert "version" in failed(saved)
-    (saved / SIGNATURE).write_text(signed((saved / "manifest.json").read_bytes(), keys[0]))
+    (saved / SIGNATURE).write_text(sign_manifest((saved / "manifest.json").read_bytes(), keys[0]))
     assert "version" in failed(saved)  # signed by anybody
     assert "version" not in failed(saved, signed_by=keys[1])
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in saved.iterdir()}
@@ -540,6 +542,7 @@ def test_no_public_file_of_a_private_release_holds_a_fingerprint_of_its_input(tm
 
 @pytest.fixture
 def keys(tmp_path):
+    need("cryptography")
     return write_key_pair(tmp_path / "ours"), write_key_pair(tmp_path / "theirs")
 
 

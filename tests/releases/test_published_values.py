@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -14,6 +13,7 @@ from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.aggregate.centroid import Cells, cell_medians
 from microagg.errors import InputError
+from optional_packages import pandas as pd
 
 DAYS = [dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 2)]
 KEPT = {"output": {"order": "kept"}}
@@ -142,7 +142,7 @@ def test_bounds_of_times_are_understood(column, bounds, said):
 
 
 def test_what_is_no_table_or_recipe_is_refused():
-    import polars as pl
+    from optional_packages import polars as pl
 
     recipe = Recipe(k=2, attributes={"x": numeric()})
     for wrong in (pd.Series([1, 2], name="x"), pl.Series("x", [1, 2]), pa.record_batch({"x": [1, 2]})):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -13,6 +12,7 @@ import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, TableError
+from optional_packages import pandas as pd
 
 CANARY = 987654.125
 WORD = "canary-word"
@@ -133,7 +133,7 @@ def test_what_is_not_a_dataframe(table):
 
 
 def test_a_lazy_frame_says_what_to_call():
-    import polars as pl
+    from optional_packages import polars as pl
 
     assert ".collect()" in refusal(pl.LazyFrame({"x": [1, 2]}), Recipe(k=2, attributes={"x": numeric()}))
 

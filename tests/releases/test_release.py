@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 
 import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
+from optional_packages import pandas as pd
+from optional_packages import polars as pl
 
 KEPT = {"output": {"order": "kept"}}
 

@@ -11,7 +11,6 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -22,6 +21,7 @@ from microagg.errors import TableError
 from microagg.releases.check.check import check_release, check_table
 from microagg.tables.formats.registry import writable_names
 from microagg.tables.read import read_table
+from optional_packages import pandas as pd
 
 RECIPE = Recipe(
     k=3,

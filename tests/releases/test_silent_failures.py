@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -12,6 +11,7 @@ from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.errors import InputError, TableError
 from microagg.privacy.verify import recount
+from optional_packages import pandas as pd
 
 
 def test_a_stratum_of_one_record_never_comes_out_unchanged():
@@ -86,7 +86,7 @@ def test_missing_values_are_refused_by_default_with_counts_per_column():
 
 
 def test_a_nan_never_yields_a_cell_below_k():
-    import polars as pl
+    from optional_packages import polars as pl
 
     table = pl.DataFrame({"x": [1.0, 2.0, float("nan"), None, 5.0, 6.0, float("nan"), 8.0]})
     with pytest.raises(InputError, match=r"'x' \(3\)"):

@@ -21,6 +21,7 @@ from microagg import Recipe
 from microagg.errors import InputError, ParameterError
 from microagg.frontier import sweep as engine
 from microagg.frontier import workers as sweep_workers
+from optional_packages import need
 
 MEASURES = ["SSE_SST", "D", "label_purity", "eigenvalue_difference", "distance_linkage", "distance_to_closest", "k"]
 
@@ -175,7 +176,7 @@ def test_an_unforeseen_error_withholds_its_message(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(sweep_workers, "release", broken)
+    monkeypatch.setattr("microagg.frontier.point.release", broken)
     found = microagg.sweep(people(), recipe_of(methods=["mdav"], k=[3]), workers=1)
     (said,) = found["mdav-k3"].failures
     assert said.startswith("unforeseen RuntimeError at test_sweep.py:")
@@ -187,7 +188,7 @@ def test_an_interrupted_search_is_not_a_finished_point(tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return microagg.release(table, recipe, **how)
 
-    monkeypatch.setattr(sweep_workers, "release", interrupted)
+    monkeypatch.setattr("microagg.frontier.point.release", interrupted)
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -250,7 +251,7 @@ def test_blocks_and_single_attributes_do_not_look_k_anonymous():
 
 
 def test_frames_of_other_libraries_keep_what_their_dtypes_say():
-    pd = pytest.importorskip("pandas")
+    pd = need("pandas")
     words = pd.Categorical(["low", "mid", "high"] * 10, categories=["low", "mid", "high"], ordered=True)
     frame = pd.DataFrame({"level": words, "age": np.arange(30.0)})
     recipe = recipe_of({"level": ordinal(), "age": numeric()}, methods=["mdav"], k=[3])

@@ -12,6 +12,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.errors import ParameterError, RecipeError
 from microagg.frontier.tradeoff import MEASURES, Tradeoff, grid, tradeoff
+from optional_packages import need
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_bad_values_and_parameters_are_refused(table):
 
 
 def test_the_plot_is_drawn(table, tmp_path):
-    pytest.importorskip("matplotlib", reason="the picture needs the extra 'plot'")
+    need("matplotlib")
     from microagg.frontier.tradeoff_plot import plot_tradeoff
 
     found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5))

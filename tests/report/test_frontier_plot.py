@@ -9,8 +9,9 @@ import pytest
 
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint
 from microagg.frontier.mark_places import places_apart
+from optional_packages import need
 
-matplotlib_figure = pytest.importorskip("matplotlib.figure")
+matplotlib_figure = need("matplotlib.figure")
 
 PAGE = (0.0, 0.0, 400.0, 300.0)
 

@@ -15,10 +15,10 @@ from declarations import nominal, numeric, ordinal
 from microagg import InputError, Recipe
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.report import report_on_tables
+from microagg.releases.report_results import ON_ALL, Comparison
 from microagg.report.document import Report
 from microagg.report.sections.attributes import PICTURED
-from microagg.report.sections.measures import ON_ALL
-from microagg.report.source import Material
+from microagg.report.source import ReportRequest
 from microagg.tables.frames import Frame
 
 HOSTILE = "<script>alert(1)</script>"
@@ -66,7 +66,7 @@ def check_page(report):
     levels = [int(tag[1]) for tag in tags if tag in ("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
-    assert ("INTERNAL: not to be published" in html) is report.is_internal
+    assert ("INTERNAL: not to be published" in html) is (report.facts["form"] == "internal")
     assert Report(json.loads(report.as_json())).as_html() == html
     return page
 
@@ -198,13 +198,13 @@ def test_two_hundred_attributes_make_a_small_page():
 
 
 def test_of_a_large_table_costly_measures_are_taken_on_whole_classes_of_a_sample(monkeypatch):
-    monkeypatch.setattr("microagg.report.source.COMPARED", 2_000)
+    monkeypatch.setattr("microagg.releases.report_results.COMPARED", 2_000)
     rng = np.random.default_rng(1)
     table = pa.table({"x": rng.normal(size=4_000), "sick": rng.choice(["no", "yes"], 4_000, p=[0.9, 0.1])})
     attributes = {"x": numeric(), "sick": {"role": "confidential", "kind": "nominal"}}
     made = microagg.release(table, Recipe(method="individual_ranking", k=5, attributes=attributes))
-    material = Material(made.frame, made.recipe, made.original, made.origins, blocks=made.blocks)
-    sample = material.compared
+    request = ReportRequest(made.frame, made.recipe, made.original, made.origins, blocks=made.blocks)
+    sample = Comparison(request).sample
     assert not sample.is_whole
     assert 1_800 <= sample.after.n_records <= 2_000
     # Rows stand beside their originals, and classes are whole: their mean is what they publish.

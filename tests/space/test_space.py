@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute
-from microagg.schema.encode import measure
+from microagg.schema.encode import encode
 from microagg.schema.taxonomy import Taxonomy
 from microagg.space.mixed import mixed_space
 from microagg.space.standardize import standardize
@@ -18,7 +18,7 @@ from microagg.tables.frames import Column
 
 
 def measured(values, **declared):
-    return measure(Column("a", pa.array(values)), Attribute(role="quasi_identifier", **declared))
+    return encode(Column("a", pa.array(values)), Attribute(role="quasi_identifier", **declared))
 
 
 def squared_distances(space):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from microagg.methods.cross_moment_numbers import PAPER_METHODS
-from microagg.studies.cross_moment import (
-    DATA,
+from microagg.studies.cross_moment.data import DATA
+from microagg.studies.cross_moment.run import (
     as_markdown,
     crossing,
     crossings,

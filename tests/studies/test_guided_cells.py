@@ -10,10 +10,10 @@ import pytest
 
 import microagg
 from microagg import Recipe
-from microagg.studies import guided_cells
-from microagg.studies.guided_cells import METHODS, Split, run, spaces, splits_of
-from microagg.studies.guided_summary import Outcome, as_markdown, outcomes_of, paired_interval
-from microagg.studies.guided_tables import LABEL, NOMINAL, NUMERIC, SETTINGS, Setting
+from microagg.studies.guided_cells import run as guided_cells
+from microagg.studies.guided_cells.run import METHODS, Split, run, spaces, splits_of
+from microagg.studies.guided_cells.settings import LABEL, NOMINAL, NUMERIC, SETTINGS, Setting
+from microagg.studies.guided_cells.summary import MethodScores, as_markdown, gather_scores, paired_interval
 
 
 def small_table():
@@ -39,7 +39,7 @@ SMALL = Setting(
 
 
 def test_every_method_is_compared_on_the_same_splits():
-    outcomes = outcomes_of(run(SMALL, [10], range(2), methods=["plain", "prediction"]))
+    outcomes = gather_scores(run(SMALL, [10], range(2), methods=["plain", "prediction"]))
     assert [(one.method, one.form) for one in outcomes] == [
         ("unprotected", "-"),
         ("plain", "centroids"),
@@ -84,7 +84,7 @@ def test_the_study_publishes_what_a_release_does(method):
 def test_finished_points_are_kept_and_not_computed_again(tmp_path, monkeypatch):
     first = run(SMALL, [10], [0], methods=["plain"], results=tmp_path)
     assert len(list(tmp_path.glob("*.json"))) == len(first) == 2
-    monkeypatch.setattr(Split, "_scored", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(Split, "_score", lambda *_: pytest.fail("computed again"))
     again = run(SMALL, [10], [0], methods=["plain"], results=tmp_path)
     assert json.dumps(again) == json.dumps(first)  # as text, in which NaN equals itself
 
@@ -107,7 +107,7 @@ def test_the_discriminant_is_left_out_where_it_cannot_be_tuned():
 
 def test_gains_are_paired_by_split():
     def outcome(method, form, splits, accuracy):
-        return Outcome("t", 1 if method == "unprotected" else 9, method, form, splits, accuracy, accuracy, 0.7)
+        return MethodScores("t", 1 if method == "unprotected" else 9, method, form, splits, accuracy, accuracy, 0.7)
 
     three, two = (0, 1, 2), (2, 1)  # in another order, and one split short
     table = as_markdown(

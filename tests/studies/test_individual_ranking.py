@@ -8,21 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from microagg.studies.individual_ranking import (
+from microagg.studies.individual_ranking.errors import errors, jensen_shannon, variance_change
+from microagg.studies.individual_ranking.published import FIRST_EIGHT, FIRST_FOUR, PUBLISHED
+from microagg.studies.individual_ranking.run import (
     AS_PUBLISHED,
-    FIRST_EIGHT,
-    FIRST_FOUR,
-    PUBLISHED,
     adult_taxonomies,
     census,
-    errors,
-    jensen_shannon,
-    masked,
     plain_laplace_log2_sse,
     published_mv,
-    variance_change,
+    release_in_order,
+    table_1,
 )
-from microagg.studies.individual_ranking import _table_1 as table_1
 
 
 @pytest.fixture
@@ -52,7 +48,9 @@ def test_individual_ranking_gives_table_1(eight, k, epsilon, place):
     One release's variation has a standard deviation of up to a third of its size (measured at k = 25), so the mean of
     ten of a tenth; two such means differ by less than half of their size, or by 0.15 where both are small.
     """
-    found = mean_changes(eight, [masked(eight, k=k, epsilon=epsilon, seed=seed, **AS_PUBLISHED) for seed in range(10)])
+    found = mean_changes(
+        eight, [release_in_order(eight, k=k, epsilon=epsilon, seed=seed, **AS_PUBLISHED) for seed in range(10)]
+    )
     for name in MATCHING:
         assert found[name] == pytest.approx(PUBLISHED[name][k][place], rel=0.5, abs=0.15), name
     ratios = [(found[name] + 0.1) / (PUBLISHED[name][k][place] + 0.1) for name in MATCHING]
@@ -67,7 +65,7 @@ def test_large_runs_give_table_1_within_the_range_of_single_releases(eight):
     """
     outside = 0
     for k, epsilon, place in [(50, 1.0, 2), (100, 1.0, 2), (50, 10.0, 4), (100, 10.0, 4)]:
-        releases = [masked(eight, k=k, epsilon=epsilon, seed=seed, **AS_PUBLISHED) for seed in range(30)]
+        releases = [release_in_order(eight, k=k, epsilon=epsilon, seed=seed, **AS_PUBLISHED) for seed in range(30)]
         for name in MATCHING:
             original = eight[name].to_numpy().astype(float)
             found = [variance_change(original, one[name].to_numpy()) for one in releases]
@@ -82,7 +80,10 @@ def test_the_published_comparator_is_noise_per_record_that_is_not_divided(eight,
     for name in MATCHING:
         assert found[name] == pytest.approx(PUBLISHED[name][25][place], rel=0.03), name
     # Divided over the attributes, as proved, the noise of our method saturates instead.
-    honest = [masked(eight, method="dp_insensitive_mdav", form="aligned", k=25, epsilon=1.0, seed=s) for s in range(3)]
+    honest = [
+        release_in_order(eight, method="dp_insensitive_mdav", form="aligned", k=25, epsilon=1.0, seed=s)
+        for s in range(3)
+    ]
     assert mean_changes(eight, honest)["AFNLWGT"] > PUBLISHED["AFNLWGT"][25][3] + 1
 
 
@@ -101,7 +102,7 @@ def test_order_cuts_the_relative_error_and_interpolation_mends_the_histogram(ref
     for monotone in ("off", "steps", "interpolated"):
         how = {**AS_PUBLISHED, "monotone": monotone}
         found[monotone] = np.mean(
-            [errors(table, masked(table, k=k, epsilon=1.0, seed=s, **how)) for s in range(4)], axis=0
+            [errors(table, release_in_order(table, k=k, epsilon=1.0, seed=s, **how)) for s in range(4)], axis=0
         )
     assert found["off"][0] > least * found["interpolated"][0]
     assert found["steps"][1] > found["off"][1] > found["interpolated"][1]
@@ -118,7 +119,7 @@ def test_wordnet_trees_hold_every_label_of_adult(reference_data):
     table = reference_data("adult")
     path = Path(os.environ.get("MICROAGG_DATA", "")) / "adult_taxonomies.json"
     if not path.is_file():
-        pytest.skip("needs adult_taxonomies.json beside the reference data")
+        pytest.skip("needs adult_taxonomies.json in the folder of MICROAGG_DATA")
     for name, (tree, labels) in adult_taxonomies(path).items():
         found = set(table[name].drop_null().to_pylist())
         assert found == set(labels)
@@ -128,6 +129,6 @@ def test_wordnet_trees_hold_every_label_of_adult(reference_data):
 
 def test_the_table_of_the_study_has_every_cell_of_the_papers(reference_data):
     reference_data("census")
-    header, _, *rows = table_1(1)
+    header, _, *rows = table_1(1).splitlines()
     assert len(rows) == sum(3 * len(of_k) for of_k in PUBLISHED.values()) == 96
     assert all(row.count("|") == header.count("|") for row in rows)

@@ -21,6 +21,7 @@ from microagg import datasets
 from microagg.errors import InputError, ParameterError, TableError
 from microagg.tables.reference.sources import SOURCES
 from microagg.tables.reference.store import find
+from optional_packages import need
 
 RDA = {"census": "/CASCrefmicrodata.rda", "tarragona": "/Tarragona.rda", "eia": "/EIA.rda"}
 UCI = ("adult", "breast_cancer", "heart", "water")
@@ -37,7 +38,7 @@ def reference() -> Reference:
     def path_or_skip(name: str) -> Path:
         path = here[name]
         if path is None:
-            pytest.skip(f"not here: {name}. Run microagg datasets --fetch {name}, or set MICROAGG_DATA")
+            pytest.skip(f"needs the table {name} (microagg datasets --fetch {name})")
         return path
 
     return path_or_skip
@@ -126,8 +127,8 @@ def _raw_uci_files(name: str, reference: Reference) -> dict[str, bytes]:
 
 def _r_file(name: str, csv_file: Path, folder: Path, numbers: str = "int32", text: str = "category") -> bytes:
     """Save the table as R would, with columns of the given numpy and pandas types."""
-    rdata = pytest.importorskip("rdata", minversion="1.0")
-    pd = pytest.importorskip("pandas")
+    rdata = need("rdata")
+    pd = need("pandas")
     frame = pd.read_csv(csv_file, keep_default_na=False)
     types = {column: text if kind == "string" else numbers for column, kind in SOURCES[name].types.items()}
     frame = frame.astype(types).set_axis(pd.RangeIndex(1, len(frame) + 1))
@@ -138,7 +139,7 @@ def _r_file(name: str, csv_file: Path, folder: Path, numbers: str = "int32", tex
 @pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_table_loads_in_every_library(name: str, kind: str, reference: Reference) -> None:
-    pytest.importorskip(kind)
+    need(kind)
     reference(name)
     table = getattr(datasets, f"load_{name}")(kind=kind)
     names = table.column_names if kind == "pyarrow" else list(table.columns)
@@ -154,7 +155,7 @@ def test_only_the_empty_field_is_missing(name: str, reference: Reference) -> Non
 
 
 def test_types_are_stable_and_whole_numbers_stay_whole(reference: Reference) -> None:
-    pytest.importorskip("pandas")
+    need("pandas")
     reference("eia")
     eia = {field.name: str(field.type) for field in datasets.load_eia().schema}
     assert eia == dict.fromkeys(eia, "int64") | {"UTILNAME": "string", "STATE": "string"}
@@ -259,7 +260,7 @@ def test_an_r_file_with_another_value_is_refused(
 
 
 def test_a_file_that_is_no_r_file_is_refused(server: Server, tmp_path: Path) -> None:
-    pytest.importorskip("rdata")
+    need("rdata")
     server.files[RDA["eia"]] = b"RDX3\n<html>not found</html>"
     with pytest.raises(TableError, match=r"EIA\.rda is not an R file"):
         datasets.fetch("eia")
@@ -268,7 +269,7 @@ def test_a_file_that_is_no_r_file_is_refused(server: Server, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("name", "path"), [("heart", "/processed.cleveland.data"), ("eia", RDA["eia"])])
 def test_an_interrupted_download_leaves_nothing(name: str, path: str, server: Server, tmp_path: Path) -> None:
-    pytest.importorskip("rdata")
+    need("rdata")
     server.files[path] = b"x" * 100_000
     server.cut_short.add(path)
     with pytest.raises(TableError, match="could not be fetched"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
@@ -14,6 +13,7 @@ from microagg.cli.app import app
 from microagg.tables.formats.declared_missing import count_declared_missing
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
+from optional_packages import pandas as pd
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from microagg.errors import TableError
 from microagg.tables.formats.registry import registered_formats, writable_names
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
+from optional_packages import need
 
 CANARY = "canary-77231"
 RECORDS = pa.table(
@@ -33,7 +34,7 @@ def whole_file(folder, extension):
             book.active.append(row)
         book.save(path)
     elif extension == "xpt":
-        polars = pytest.importorskip("polars")
+        polars = need("polars")
         pyreadstat.write_xport(polars.from_arrow(RECORDS.select(["name", "n"])), path)
     else:
         write_table(RECORDS, path)

@@ -11,6 +11,7 @@ from microagg.tables.formats.display_formats import meaning_of_format
 from microagg.tables.labels import Labels, labels_of, with_labels
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
+from optional_packages import need
 
 STATISTICS = ("sav", "zsav", "dta")
 
@@ -60,7 +61,7 @@ def test_statistics_formats_keep_labels(tmp_path, extension):
 
 def test_formats_measures_and_missing_ranges_of_spss_are_kept(tmp_path):
     path = tmp_path / "t.sav"
-    frame = pytest.importorskip("polars").DataFrame({"age": [30.0, 99.0], "income": [1.5, 2.0], "s": ["x", ""]})
+    frame = need("polars").DataFrame({"age": [30.0, 99.0], "income": [1.5, 2.0], "s": ["x", ""]})
     pyreadstat.write_sav(
         frame,
         path,
@@ -130,15 +131,13 @@ def test_formats_stay_with_their_kind_of_file(tmp_path):
 
 
 def test_values_that_stata_tags_as_missing_are_missing(tmp_path):
-    frame = pytest.importorskip("pandas").DataFrame({"x": [1, "a", 3]}, dtype=object)
+    frame = need("pandas").DataFrame({"x": [1, "a", 3]}, dtype=object)
     pyreadstat.write_dta(frame, tmp_path / "t.dta", missing_user_values={"x": ["a"]})
     assert read_table(tmp_path / "t.dta")["x"].to_pylist() == [1, None, 3]
 
 
 def test_dates_of_transport_and_stata_files_follow_their_formats(tmp_path):
-    frame = pytest.importorskip("polars").DataFrame(
-        {"d": [0.0, None], "m": [86400.0, None], "n": [1.0, 2.0], "t": [60.0, 90000.0]}
-    )
+    frame = need("polars").DataFrame({"d": [0.0, None], "m": [86400.0, None], "n": [1.0, 2.0], "t": [60.0, 90000.0]})
     pyreadstat.write_xport(
         frame,
         tmp_path / "t.xpt",
@@ -190,6 +189,6 @@ def test_a_file_does_not_tell_when_it_was_written(tmp_path, extension):
     path = tmp_path / f"t.{extension}"
     write_table(pa.table({"x": [1.5, 2.0], "job": ["a", "b"]}), path)
     read = pyreadstat.read_dta if extension == "dta" else pyreadstat.read_sav
-    _, about = read(str(path), metadataonly=True)
+    _, about = read(str(path), metadataonly=True, output_format="dict")
     assert (about.creation_time.month, about.creation_time.day, about.creation_time.year % 100) == (1, 1, 70)
     assert read_table(path).to_pydict() == {"x": [1.5, 2.0], "job": ["a", "b"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -13,6 +12,7 @@ import microagg
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import GuaranteeError, ParameterError, RecipeError, TableError
+from optional_packages import polars as pl
 
 
 def test_text_as_polars_writes_it_is_text(tmp_path):

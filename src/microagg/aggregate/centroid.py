@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray, IntArray
 
 __all__ = [
     "Cells",
@@ -23,8 +24,6 @@ __all__ = [
     "running_shares",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _DENSE_COUNTS = 4_000_000  # numbers in a block of the cells x categories table
 

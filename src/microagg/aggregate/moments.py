@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.content import Content, Coskewness
 from microagg.errors import ParameterError
@@ -21,8 +21,6 @@ __all__ = [
     "kept_pairs",
     "kept_triples",
 ]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class CrossMoments:
         Fisher's unbiased estimator of the third central cross moment.
     """
 
-    sizes: npt.NDArray[np.int64]
+    sizes: IntArray
     means: FloatArray
     pairs: tuple[tuple[int, int], ...]
     covariances: FloatArray
@@ -193,7 +191,7 @@ class CrossMoments:
         """All statistics side by side, of shape (n_cells, n_statistics): means, covariances, coskewness."""
         return np.hstack([self.means, self.covariances, self.coskewness])
 
-    def of_cells(self, order: npt.NDArray[np.int64]) -> CrossMoments:
+    def of_cells(self, order: IntArray) -> CrossMoments:
         """Those of some cells, in that order."""
         return replace(self, sizes=self.sizes[order]).with_statistics(self.statistics[order])
 
@@ -244,7 +242,7 @@ def cross_moments(
     (array([1., 2.]), array([3., 1.]), array([9., 0.]))
     """
     if cells.weights is not None:
-        raise ParameterError("moments under differential privacy are of records that count alike; leave weights out")
+        raise ParameterError("moments under differential privacy take records of equal weight; leave weights out")
     n_attributes, sizes, labels = values.shape[1], cells.sizes, cells.labels
     least = m + 1
     if m and int(sizes.min()) < least:
@@ -255,16 +253,16 @@ def cross_moments(
     triples = kept_triples(n_attributes, content, coskewness) if m == 2 else ()
     centred = [column - means[labels, j] for j, column in enumerate(columns)] if m else []
 
-    def summed(products: FloatArray) -> FloatArray:
+    def sum_by_cell(products: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(labels, weights=products, minlength=len(sizes)), dtype=np.float64)
 
     second = np.empty((len(sizes), len(pairs)))
     third = np.empty((len(sizes), len(triples)))
     shared: tuple[tuple[int, int], FloatArray] | None = None
     for place, (i, j) in enumerate(pairs):
-        second[:, place] = summed(centred[i] * centred[j]) / (sizes - 1)
+        second[:, place] = sum_by_cell(centred[i] * centred[j]) / (sizes - 1)
     for place, (i, j, last) in enumerate(triples):
         if shared is None or shared[0] != (i, j):  # triples are sorted: one product serves all that begin alike
             shared = ((i, j), centred[i] * centred[j])
-        third[:, place] = summed(shared[1] * centred[last]) * (sizes / ((sizes - 1.0) * (sizes - 2.0)))
+        third[:, place] = sum_by_cell(shared[1] * centred[last]) * (sizes / ((sizes - 1.0) * (sizes - 2.0)))
     return CrossMoments(sizes, means, pairs, second, triples, third)

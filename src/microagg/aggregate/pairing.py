@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._scaling import near_one
 from microagg._threads import threads_for
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.sampling import Uniforms
 
 __all__ = ["odds_of_a_model", "pair_draws"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_LEAF = 20  # of the model, where k is less
 _ROUNDS = 50  # of boosting
@@ -72,7 +70,7 @@ def odds_of_a_model(
     if not telling.any():
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
     X, drawn = X[:, telling], drawn[:, telling]
-    n_categories = [count for count, told in zip(n_categories, telling, strict=False) if told]
+    n_categories = [count for count, is_telling in zip(n_categories, telling, strict=False) if is_telling]
     options: dict[str, Any] = {
         "random_state": 0,
         "early_stopping": False,

@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import ParameterError
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "truncate_variances",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_SKEWNESS = math.sqrt(2.0 / math.pi) * (4.0 / math.pi - 1.0) * (1.0 - 2.0 / math.pi) ** -1.5
 """Skewness of the half-normal distribution, 0.9953: a skew-normal one stays below it."""

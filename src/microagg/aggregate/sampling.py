@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import Moments
 
@@ -22,13 +22,12 @@ __all__ = [
     "skew_normals_alone",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 Uniforms = Callable[[int], FloatArray]
 """From a number to so many independent uniform draws, strictly between 0 and 1."""
 
 
-def draw_numbers(moments: Moments, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:
+def draw_numbers(moments: Moments, labels: IntArray, uniforms: Uniforms) -> FloatArray:
     """Draw one point per record from the normal distribution with its cell's mean and covariance.
 
     Parameters
@@ -120,11 +119,6 @@ class SkewNormal:
             shared = shared * np.eye(self.means.shape[1])
         return self.rests + _HALF_NORMAL_VARIANCE * shared
 
-    @property
-    def third_moments(self) -> FloatArray:
-        """Third central moment of each attribute."""
-        return _HALF_NORMAL_THIRD * self.slants**3
-
 
 def skew_normals_alone(means: FloatArray, variances: FloatArray, skewness: FloatArray) -> SkewNormal:
     """Univariate skew-normal distributions of attributes that are independent within their cell.
@@ -137,8 +131,8 @@ def skew_normals_alone(means: FloatArray, variances: FloatArray, skewness: Float
     Examples
     --------
     >>> one = skew_normals_alone(np.array([[0.0]]), np.array([[4.0]]), np.array([[0.5]]))
-    >>> one.covariances.ravel(), one.third_moments.round(12).ravel()
-    (array([4.]), array([4.]))
+    >>> one.covariances.ravel(), one.slants.round(4).ravel()
+    (array([4.]), array([2.6375]))
     """
     slants = np.sqrt(variances) * np.cbrt(skewness / _HALF_NORMAL_THIRD)
     rest = np.clip(variances - _HALF_NORMAL_VARIANCE * slants**2, 0.0, None)
@@ -181,7 +175,7 @@ def skew_normal(means: FloatArray, covariances: FloatArray, skewness: FloatArray
     return SkewNormal(means, slants * deviations, rests * deviations[:, :, None] * deviations[:, None, :], alone=False)
 
 
-def draw_skew_normal(cells: SkewNormal, labels: npt.NDArray[np.int64], uniforms: Uniforms) -> FloatArray:
+def draw_skew_normal(cells: SkewNormal, labels: IntArray, uniforms: Uniforms) -> FloatArray:
     """Draw one point per record from its cell's skew-normal distribution.
 
     Parameters

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray
 
 __all__ = ["Spectra", "matrices_of", "nearest_orthogonal", "spectra_of"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

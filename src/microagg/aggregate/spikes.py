@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.sampling import Uniforms
 from microagg.errors import GuaranteeError
 
 __all__ = ["Amounts", "Spike", "amounts_off", "draw_around", "find_spike"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_SHARE = 0.1  # of the records that have a spike's value
 
@@ -42,7 +40,7 @@ class Spike:
 def find_spike(values: FloatArray, k: int) -> Spike | None:
     """The smallest or largest number, if at least k records and a tenth have it, and at least k have others.
 
-    Of two the one that more records have; NaN is missing.
+    If there are two, the one that more records have; NaN is missing.
 
     Examples
     --------
@@ -110,7 +108,7 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     off = amounts > 0
     counts = np.bincount(cells.labels[off], minlength=len(cells.sizes))
     cell_amounts = cell_means(np.nan_to_num(amounts), cells)
-    pools = _pooled(counts, cell_amounts, k)
+    pools = _pool(counts, cell_amounts, k)
     off &= pools[cells.labels] >= 0
     pool = pools[cells.labels[off]]
     sizes = np.bincount(pool)
@@ -124,7 +122,7 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     return Amounts(pools, sizes, means, np.sqrt(cell_means(relative**2, everyone)))
 
 
-def _pooled(counts: IntArray, means: FloatArray, k: int) -> IntArray:
+def _pool(counts: IntArray, means: FloatArray, k: int) -> IntArray:
     """Pools of cells, so that the counts of each sum to k or more; first of single cells, in their order.
 
     -1 for cells with no count, and for those left over where no pool has several cells.

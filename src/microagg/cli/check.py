@@ -20,7 +20,8 @@ def check(
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="Needed for a file.")] = None,
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k (for a file).")] = None,
     receipt: Annotated[
-        Path | None, typer.Option(help="What the data holder kept; default: the one beside the folder, if any.")
+        Path | None,
+        typer.Option(help="The receipt that the data holder kept; default: the one beside the folder, if any."),
     ] = None,
     signed_by: Annotated[
         Path | None, typer.Option("--signed-by", help="A public key: the release must be signed by it.")
@@ -47,7 +48,7 @@ def check(
     elif recipe is None:
         raise InputError("to check a file, say what its columns are: --recipe recipe.toml")
     else:
-        findings = check_table(target, flags.applied(Recipe.load(recipe)).changed({} if k is None else {"k": k}))
+        findings = check_table(target, flags.apply(Recipe.load(recipe)).changed({} if k is None else {"k": k}))
     holds = all(finding.holds for finding in findings)
     for finding in findings:
         say(f"{'ok  ' if finding.holds else 'FAIL'}  {finding.name}: {finding.detail}")

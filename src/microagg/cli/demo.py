@@ -142,7 +142,7 @@ def demo(
         for _ in range(4):
             say("    " + file.readline().rstrip())
     say(f"\nLook at  {output / 'mdav' / 'report.html'}      the report, to read, print and sign (one per release)")
-    say(f"         {output / 'private' / 'statement.txt'}   what differential privacy promises, and what not")
+    say(f"         {output / 'private' / 'statement.txt'}   what differential privacy promises and what it does not")
     say(f"         {output / 'frontier' / 'which.txt'}     which release to take, with the command for each")
     say(f"         {output / 'recipe.toml'}             what was decided")
     say(f"Repeat   microagg release {output / 'survey.csv'} -r {output / 'recipe.toml'} -o again/")
@@ -155,7 +155,7 @@ def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
     from microagg.releases.pipeline import release
 
     made = {name: (recipe.changed(changes), why) for name, (changes, why) in VARIANTS.items()}
-    made["private"] = (private, "individual ranking: 1.0-differentially private of the original records")
+    made["private"] = (private, "individual ranking: 1.0-differentially private for the original records")
     say("\nFour releases of it, each checked on its written files:")
     for name, (chosen, why) in made.items():
         table = read_table(folder / "survey.csv", chosen)

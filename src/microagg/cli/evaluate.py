@@ -18,7 +18,8 @@ __all__ = ["evaluate"]
 def evaluate(
     original: Annotated[Path, typer.Argument(help="The table that was protected.")],
     released: Annotated[
-        list[Path], typer.Argument(help="The released table (or the release's folder); of several, the best is marked.")
+        list[Path],
+        typer.Argument(help="The released table (or the release's folder); if there are several, the best is marked."),
     ],
     recipe: Annotated[
         Path | None,
@@ -64,11 +65,12 @@ def evaluate(
 
     if receipt is not None and (aligned is not None or key is not None or len(released) > 1):
         raise InputError(
-            "--receipt is of one release and tells which rows belong together: leave out --aligned, --shuffled, --key "
+            "--receipt belongs to one release and shows which rows belong together: leave out --aligned, --shuffled, "
+            "--key "
             "and other releases"
         )
-    tables = _named(released)
-    chosen = flags.applied(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
+    tables = _name_files(released)
+    chosen = flags.apply(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
     if target is not None and splits is None and test is None and holdout is None:
         raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
     if target is None and (test is not None or splits is not None):
@@ -131,8 +133,8 @@ def _say_notes(found: Any, whose: str) -> None:
         say(f"Note: {whose}{', '.join(names)}: {note}")
 
 
-def _named(paths: list[Path]) -> dict[str, Path]:
-    """Releases and files by a short name: of a release its folder's, of a file its own; by the path if names repeat."""
+def _name_files(paths: list[Path]) -> dict[str, Path]:
+    """Releases and files by a short name: that of the release's folder or of the file; by the path if names repeat."""
     names = [_short(path) for path in paths]
     if len(set(names)) < len(names):
         names = [path.as_posix() for path in paths]

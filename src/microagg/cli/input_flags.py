@@ -80,7 +80,7 @@ class InputFlags:
             given["missing"] = _codes(given.pop("missing_codes"))
         return cls(given)
 
-    def applied(self, recipe: Recipe) -> Recipe:
+    def apply(self, recipe: Recipe) -> Recipe:
         """The recipe with these in its ``[input]``; codes and formats of single columns are added to those it has."""
         return recipe.changed({"input": self.choice(recipe.input).model_dump()}) if self.given else recipe
 

@@ -23,5 +23,5 @@ def keygen(
     refuse_place(name, what="key")
     secret, public = write_key_pair(name)
     say(f"Wrote {secret}: keep it, and show it to nobody. Sign with: microagg release ... --sign {secret}")
-    say(f"Wrote {public}: give it to your readers, on another way than the release, for --signed-by {public}")
+    say(f"Wrote {public}: give it to your readers by another way than the release, for --signed-by {public}")
     typer.echo(fingerprint_of(public))

@@ -25,7 +25,7 @@ LOSS_OF_CELLS = (
     "within cells, in the space they were formed in, before values are chosen and rounded; SSE_SST in reports and "
     "evaluations is of the published values"
 )
-_SHOWN = 12  # blocks of attributes that are told one by one
+_SHOWN = 12  # blocks of attributes that are listed one by one
 
 
 @explains_errors
@@ -48,7 +48,7 @@ def release(
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
     ] = True,
     sign: Annotated[
-        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can tell who published.")
+        Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can see who published.")
     ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -66,7 +66,7 @@ def release(
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.release import FILES, STATEMENT
-    from microagg.statements.exposure_text import TITLE, told
+    from microagg.statements.exposure_text import TITLE, describe_exposure
     from microagg.statements.statement import printable
     from microagg.tables.formats.declared_missing import declared_missing_phrase
     from microagg.tables.formats.registry import format_of, writable_format
@@ -85,7 +85,7 @@ def release(
         "missing.policy": missing,
         "output.order": order,
     }
-    chosen = flags.applied(Recipe.load(recipe)).changed(
+    chosen = flags.apply(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
     source_name = format_of(data).name
@@ -118,8 +118,8 @@ def release(
         unrounded = numbers_without_resolution(chosen) if own_columns_of(chosen) is None else ()
         if unrounded:
             say(
-                f"Note: {columns_phrase(unrounded)} published with all digits, as whether every record is whole must "
-                "not show. To publish whole numbers, add to the declaration: resolution = 1"
+                f"Note: {columns_phrase(unrounded)} published unrounded: rounding only when every input is whole would "
+                "leak that fact. To publish whole numbers, add to the declaration: resolution = 1"
             )
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
@@ -131,8 +131,11 @@ def release(
         )
     if len(written["recounts"]) > _SHOWN:
         least = min(count["smallest"] for count in written["recounts"])
-        say(f"... and so of {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} times.")
-    exposed = told(written.get("exposure", ()))
+        say(
+            f"... and the same for {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} "
+            "times."
+        )
+    exposed = describe_exposure(written.get("exposure", ()))
     if exposed:
         say(TITLE)
     for sentence in exposed:

@@ -23,7 +23,8 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="The page to write; its numbers go beside it as JSON. An internal one of a folder: default beside it.",
+            help="The page to write; its numbers go beside it as JSON. Default for an internal report on a folder: "
+            "beside it.",
         ),
     ] = None,
     recipe: Annotated[
@@ -61,9 +62,9 @@ def report(
             raise InputError("say where to write the page: --output report.html")
         output = released.absolute().with_name(f"{released.absolute().name}.internal.html")
     if receipt is not None and (aligned is not None or key is not None):
-        raise InputError("--receipt tells which rows belong together: leave out --aligned, --shuffled and --key")
+        raise InputError("--receipt shows which rows belong together: leave out --aligned, --shuffled and --key")
     given = None if recipe is None else Recipe.load(recipe)
-    chosen = flags.applied(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
+    chosen = flags.apply(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
     with shows_progress():
         report_on_tables(
             read_table(original, chosen),

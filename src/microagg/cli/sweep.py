@@ -19,7 +19,7 @@ def sweep(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe; its [sweep] names what to try.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write; an unfinished sweep in it is taken up again.")
+        Path, typer.Option("--output", "-o", help="The folder to write; an unfinished sweep in it is continued.")
     ],
     utility: Annotated[str | None, typer.Option(help="The measure of utility to compare by.")] = None,
     risk: Annotated[str | None, typer.Option(help="The measure of risk to compare by.")] = None,
@@ -55,11 +55,11 @@ def sweep(
         "sweep.repeats": repeats,
         "sweep.measures": _words(measures),
     }
-    chosen = flags.applied(Recipe.load(recipe)).changed(
+    chosen = flags.apply(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
     table = read_table(data, chosen)
-    if_interrupted(lambda: "interrupted; finished releases are kept, and the same command goes on from them")
+    if_interrupted(lambda: "interrupted; finished releases are kept, and the same command continues from them")
     with shows_progress():
         frontier = run(
             table,
@@ -113,6 +113,6 @@ def _numbers(text: str | None) -> tuple[float | str, ...] | None:
 
 
 def _whole(text: str | None) -> tuple[Any, ...] | None:
-    """Whole numbers; what is none is left to the recipe to refuse, in its own words."""
+    """Whole numbers; anything else is left to the recipe to refuse, in its own words."""
     numbers = _numbers(text)
     return None if numbers is None else tuple(int(n) if n == int(n) else n for n in numbers if isinstance(n, float))

@@ -1,4 +1,4 @@
-"""What the commands share: results on standard output, everything said to a person on standard error."""
+"""What the commands share: results on standard output, everything for a person on standard error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +17,13 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from microagg.cli.progress_lines import lines_of_progress
+from microagg._progress import COMPILING, shown_by
 from microagg.errors import GuaranteeError, MicroaggError, place_of
 
 __all__ = [
     "Aligned",
     "Key",
+    "ProgressLines",
     "ReceiptFile",
     "explains_errors",
     "fail",
@@ -40,9 +42,10 @@ BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports of a program that writes to nobody
 NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+EVERY = 10.0  # seconds between two lines of progress
 INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
-# How a command is told which rows of two tables belong together.
+# How a command learns which rows of two tables belong together.
 Aligned = Annotated[
     bool | None,
     typer.Option(
@@ -50,11 +53,11 @@ Aligned = Annotated[
         help="Whether row i of both tables is the same record; by default found out from unchanged columns.",
     ),
 ]
-Key = Annotated[str | None, typer.Option(help="A column of both tables that tells which rows belong together.")]
+Key = Annotated[str | None, typer.Option(help="A column of both tables that shows which rows belong together.")]
 ReceiptFile = Annotated[
     Path | None,
     typer.Option(
-        "--receipt", help="The receipt of the release, which tells the same; by default the one beside its folder."
+        "--receipt", help="The receipt of the release, which shows the same; by default the one beside its folder."
     ),
 ]
 
@@ -80,16 +83,16 @@ def _interrupted() -> str:
 
 
 class _Interrupts:
-    """Interrupts of the running command: how many, and what is to be said of them."""
+    """Interrupts of the running command: how many, and the message about them."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.told = _interrupted
+        self.message = _interrupted
 
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Count interrupts, as libraries may make another error of one, or nothing at all."""
-        self.count, self.told = 0, _interrupted
+        self.count, self.message = 0, _interrupted
         usual = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or usual is signal.SIG_IGN:
             yield
@@ -105,16 +108,16 @@ class _Interrupts:
         raise KeyboardInterrupt
 
     def end(self) -> NoReturn:
-        say(self.told())
+        say(self.message())
         raise typer.Exit(INTERRUPTED)
 
 
 _interrupts = _Interrupts()
 
 
-def if_interrupted(told: Callable[[], str]) -> None:
-    """Set what is said if the running command is interrupted; ends it if it was and nobody noticed."""
-    _interrupts.told = told
+def if_interrupted(message: Callable[[], str]) -> None:
+    """Set the message for an interrupt of the running command; ends it if it was interrupted and nobody noticed."""
+    _interrupts.message = message
     if _interrupts.count:
         raise KeyboardInterrupt
 
@@ -124,7 +127,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
     (3 is a release's own: it was written, whole, but without the report that was asked for.)
 
-    An unforeseen error tells where it happened and withholds its message, which might hold values of records;
+    An unforeseen error says where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
     """
 
@@ -162,7 +165,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def hears_report_warnings() -> Iterator[list[str]]:
-    """Collect what is said of a report that could not be made; other warnings go on as they would."""
+    """Collect warnings about a report that could not be made; other warnings go on as they would."""
     from microagg.errors import ReportWarning
 
     found: list[str] = []
@@ -195,6 +198,84 @@ def _results_kept_apart() -> Iterator[None]:
         os.close(kept)
 
 
+class ProgressLines:
+    """Progress where nobody sees a bar, as in a log: a plain line at most once in so many seconds, none for short work.
+
+    It says at once, and once, that a kernel is being compiled: on a new machine that is what takes long.
+
+    Parameters
+    ----------
+    say : callable
+        Takes a line.
+    every : float
+        Seconds between two lines, and before the first.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], every: float = EVERY, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say, self._every, self._clock = say, every, clock
+        self._last = clock()
+        self._state: tuple[str, float] | None = None
+        self._lock = threading.Lock()
+
+    def listen(self, task: str, share: float) -> None:
+        """Take note of progress; see :func:`microagg._progress.report`."""
+        with self._lock:
+            if task.startswith(COMPILING) and (self._state is None or self._state[0] != task):
+                self._say(_line(task, share))
+                self._last = self._clock()
+            self._state = (task, share)
+        self.tick()
+
+    def tick(self) -> None:
+        """Say how things stand, if it is time."""
+        with self._lock:
+            now = self._clock()
+            if self._state is None or now - self._last < self._every:
+                return
+            task, share = self._state
+            self._last = now
+            if share < 1.0 and not task.startswith(COMPILING):
+                self._say(_line(task, share))
+
+
+def _line(task: str, share: float) -> str:
+    """How things stand, which a task may say after a colon.
+
+    Examples
+    --------
+    >>> _line("searching cells: loses 3.1 %", 0.4)
+    'searching cells: 40 % (loses 3.1 %)'
+    """
+    if task.startswith(COMPILING):
+        return f"microagg: {task}"
+    name, _, standing = task.partition(": ")
+    return f"{name}: {100 * share:.0f} %" + (f" ({standing})" if standing else "")
+
+
+@contextmanager
+def _progress_lines() -> Iterator[None]:
+    """Write lines of progress to standard error inside the block, also while compiled code is silent."""
+    lines = ProgressLines(lambda line: print(line, file=sys.stderr, flush=True), EVERY)
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(1.0):
+            lines.tick()
+
+    watcher = threading.Thread(target=watch, name="microagg-progress", daemon=True)
+    watcher.start()
+    try:
+        with shown_by(lines.listen):
+            yield
+    finally:
+        done.set()
+        watcher.join()
+
+
 @contextmanager
 def shows_progress() -> Iterator[None]:
     """Show how long work goes on: a bar on a terminal, else a line now and then. Results are kept apart from it."""
@@ -205,13 +286,11 @@ def shows_progress() -> Iterator[None]:
 @contextmanager
 def _progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
-        with lines_of_progress():
+        with _progress_lines():
             yield
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from microagg._progress import shown_by
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -46,7 +46,7 @@ def tradeoff(
     if (lambda_ is None) is (alpha is None):
         raise InputError("say what to vary: either --lambda 0:1:0.1 or --alpha 1,2,4,8")
     parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
-    chosen = flags.applied(Recipe.load(recipe))
+    chosen = flags.apply(Recipe.load(recipe))
     with shows_progress():
         found = vary(read_table(data, chosen), chosen, parameter, values)
     if as_json:

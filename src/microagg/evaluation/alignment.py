@@ -1,44 +1,29 @@
-"""Which record of the original a row of the release came from: known, by a key, by order, or not to be known."""
+"""Which record of the original a row of the release came from: by places, by a key, by order, or unknown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import ParameterError, TableError
-from microagg.evaluation.pairs import joined, rows_belong_together
+from microagg.evaluation.pairs import join_columns, rows_belong_together
+from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Role
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
-__all__ = ["RowKind", "Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
+__all__ = ["Rows", "align", "checked_origins", "rows_by_key", "rows_of_kind"]
 
-IntArray = npt.NDArray[np.int64]
 
 _NEEDS = "needs aligned rows (row i of both tables the same record)"
 _HOW = (
-    "whoever made it can tell: microagg.evaluate(original, release), or --receipt on the command line. Or make one "
+    "whoever made the release knows: microagg.evaluate(original, release), or --receipt on the command line. Or make "
+    "a release "
     'with [output] order = "kept", or name a key'
 )
-
-
-class RowKind(StrEnum):
-    """What a row of a released table is."""
-
-    RECORDS = "records"
-    MEANS = "means"
-    RANKS = "ranks"
-
-    @property
-    def told(self) -> str:
-        """Why measures that need more cannot be had."""
-        if self is RowKind.RANKS:
-            return "rows of this release are ranks, not records: values in a row do not belong together"
-        return "rows of this release are repeated means, not records" if self is RowKind.MEANS else ""
 
 
 @dataclass(frozen=True)
@@ -48,11 +33,11 @@ class Rows:
     Attributes
     ----------
     origins : ndarray or None
-        For each released record its place in the original; None if that is not known, or rows are no records.
+        For each released record its place in the original; None if that is not known, or rows are not records.
     why_not : str
         Why `origins` is None.
     kind : RowKind
-        Of means, values in one row belong to each other; of ranks not even that.
+        Values in one row of means belong to each other; in a row of ranks not even that.
     """
 
     origins: IntArray | None = field(default=None, repr=False)
@@ -61,8 +46,8 @@ class Rows:
 
 
 def rows_of_kind(kind: RowKind) -> Rows:
-    """Rows that are no records."""
-    return Rows(None, kind.told, kind)
+    """Rows that are not records."""
+    return Rows(None, kind.limitation, kind)
 
 
 def align(
@@ -76,9 +61,7 @@ def align(
 ) -> Rows:
     """Find the original row of each released row, or the reason why it is not known."""
     if sum(one is not None for one in (key, aligned, origins)) > 1:
-        raise ParameterError(
-            "give key or aligned, not both, nor origins with them: each tells which rows belong together"
-        )
+        raise ParameterError("give only one of key, aligned and origins: each says which rows belong together")
     if origins is not None:
         return Rows(checked_origins(before, after, origins))
     if key is not None:
@@ -89,12 +72,12 @@ def align(
         )
     in_order = np.arange(after.n_records, dtype=np.int64)
     if aligned is not None:
-        return Rows(in_order) if aligned else Rows(None, f"{_NEEDS}; the caller said they are not aligned")
+        return Rows(in_order) if aligned else Rows(None, f"{_NEEDS}; the caller says they are not aligned")
     together = rows_belong_together(before, after, schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL))
     if together:
         return Rows(in_order)
     if together is None:
-        return Rows(None, f"{_NEEDS}; no column published as it is can tell: say aligned, or name a key")
+        return Rows(None, f"{_NEEDS}; no column that is published as it is can show it: say aligned, or name a key")
     return Rows(None, f"{_NEEDS}, and the rows differ (a shuffled release?): {_HOW}")
 
 
@@ -104,7 +87,7 @@ def checked_origins(before: Frame, after: Frame, origins: Any) -> IntArray:
     if places.ndim != 1 or not np.issubdtype(places.dtype, np.integer):
         raise ParameterError("origins must be whole numbers: for each released record its place in the original")
     if len(places) != after.n_records:
-        raise TableError(f"origins speak of {len(places)} released records; the table has {after.n_records}")
+        raise TableError(f"origins are for {len(places)} released records; the table has {after.n_records}")
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < before.n_records:
         raise TableError(f"origins name records that the original, of {before.n_records} records, does not have")
     if len(np.unique(places)) < len(places):
@@ -120,7 +103,7 @@ def rows_by_key(before: Frame, after: Frame, key: str) -> IntArray:
     for frame, which in ((before, "original"), (after, "released")):
         if key not in frame.names:
             raise TableError(f"the {which} table has no column {key!r} to align rows by")
-    codes, _ = joined(before, after, key).encoded
+    codes, _ = join_columns(before, after, key).encoded
     first, second = codes[: before.n_records], codes[before.n_records :]
     for side, which in ((first, "original"), (second, "released")):
         lacking, repeated = int((side < 0).sum()), len(side) - len(np.unique(side))

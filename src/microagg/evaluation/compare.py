@@ -50,9 +50,15 @@ class Comparison:
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
         for name in self.names:
-            told = self._about(name)
+            measure = self._about(name)
             rows.append(
-                {"name": name, "about": told.about, "better": told.better, **self.values(name), "best": self.best(name)}
+                {
+                    "name": name,
+                    "about": measure.about,
+                    "better": measure.better,
+                    **self.values(name),
+                    "best": self.best(name),
+                }
             )
         return rows
 
@@ -96,7 +102,7 @@ def compare(evaluations: Mapping[str, Evaluation]) -> Comparison:
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
-        Of releases of the same original table; two or more.
+        Two or more, of releases of the same original table.
 
     Examples
     --------

@@ -10,20 +10,19 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.evaluation.alignment import Rows
 from microagg.evaluation.definition import Need
 from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.encode import Measured, measure
+from microagg.schema.encode import EncodedColumn, encode
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame, columns_phrase
 
 __all__ = ["Context"]
 
-IntArray = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
@@ -61,7 +60,7 @@ class Context:
     seed: int = 0
     _done: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def once(self, what: str, compute: Callable[[], T]) -> T:
+    def cached(self, what: str, compute: Callable[[], T]) -> T:
         """Work that several measures share: done when it is first asked for, under a name of its own."""
         if what not in self._done:
             self._done[what] = compute()
@@ -107,7 +106,7 @@ class Context:
         others = self.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
         shared = [name for name in others if name in self.before.names and name in self.after.names]
         with_kind = [name for name in shared if self.schema[name].kind is not None]
-        # One column that is published as it is, and cannot be measured, does not keep the others from it.
+        # One column that is published as it is, and cannot be measured, does not keep the others from being measured.
         found = []
         for name in with_kind:
             with suppress(TableError):
@@ -115,18 +114,18 @@ class Context:
         return (*self.pairs, *found)
 
     @cached_property
-    def confidential(self) -> tuple[Measured, ...]:
+    def confidential(self) -> tuple[EncodedColumn, ...]:
         """The released confidential attributes that can be measured: those with a kind that fits them."""
         return tuple(one for one in self._measured_or_not if not isinstance(one, TableError))
 
     @cached_property
-    def _measured_or_not(self) -> tuple[Measured | TableError, ...]:
+    def _measured_or_not(self) -> tuple[EncodedColumn | TableError, ...]:
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
         with_kind = [name for name in names if self.schema[name].kind is not None]
-        found: list[Measured | TableError] = []
+        found: list[EncodedColumn | TableError] = []
         for name in with_kind:
             try:
-                found.append(measure(self.after.column(name), self.schema[name]))
+                found.append(encode(self.after.column(name), self.schema[name]))
             except TableError as error:
                 found.append(error)
         return tuple(found)
@@ -136,10 +135,10 @@ class Context:
         """A note on the confidential attributes that have no kind, or cannot be measured; empty if all can."""
         names = [name for name in self.schema.of_role(Role.CONFIDENTIAL) if name in self.after.names]
         without = [name for name in names if self.schema[name].kind is None]
-        said = [str(one) for one in self._measured_or_not if isinstance(one, TableError)]
+        notes = [str(one) for one in self._measured_or_not if isinstance(one, TableError)]
         if without:
-            said.insert(0, f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})")
-        return "; ".join(said)
+            notes.insert(0, f"without {columns_phrase(without)}: no kind is declared (one of {', '.join(Kind)})")
+        return "; ".join(notes)
 
     def lacks(self, need: Need) -> str:
         """What a measure with this need is to say; empty if the need is met."""
@@ -164,7 +163,8 @@ class Context:
         alone = int((self.cell_sizes == 1).sum())
         if alone > len(self.cells) / 2:
             return (
-                f"no cells can be read off the release: {alone} of {len(self.cells)} records have a combination of "
+                f"no cells can be recognised in the release: {alone} of {len(self.cells)} records have a combination "
+                "of "
                 "quasi-identifiers of their own"
             )
         return ""

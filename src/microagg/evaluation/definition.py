@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg.errors import ParameterError, did_you_mean
-from microagg.evaluation.alignment import RowKind
-from microagg.evaluation.records import Values
-from microagg.evaluation.result import About, Better, Measure
+from microagg.evaluation.result import About, Better, Measure, RowKind, Values
 
 if TYPE_CHECKING:
     from microagg.evaluation.context import Context
 
-__all__ = ["Definition", "Need", "Worth", "choose"]
+__all__ = ["Definition", "MeasureResult", "Need", "choose"]
 
 
 _ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.RECORDS: 2}
@@ -38,7 +36,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True)
-class Worth:
+class MeasureResult:
     """What the computation of a measure found.
 
     Attributes
@@ -74,7 +72,7 @@ class Definition:
     formula : str
         How it is computed, in words. ``{name}`` stands for an option of the evaluation, for example ``{lambda_:g}``.
     compute : callable
-        From the context of an evaluation to a :class:`Worth`. It may rely on all of `needs`.
+        From the context of an evaluation to a :class:`MeasureResult`. It may rely on all of `needs`.
     low, high : float or None, or a callable that finds it from the context
     needs : tuple of Need
     default : bool
@@ -89,27 +87,27 @@ class Definition:
     group: str
     better: Better
     formula: str
-    compute: Callable[[Context], Worth] = field(repr=False)
+    compute: Callable[[Context], MeasureResult] = field(repr=False)
     low: float | None = 0.0
     high: float | Callable[[Context], float | None] | None = None
     needs: tuple[Need, ...] = ()
     default: bool = True
     holds_of: RowKind = RowKind.RECORDS
 
-    def measured(self, context: Context) -> tuple[Measure, Values | None]:
+    def measure(self, context: Context) -> tuple[Measure, Values | None]:
         """Compute it, or say what is lacking; with the seconds it took, and values per record if there are any."""
         started = time.perf_counter()
-        lacking = [said for need in self.needs if (said := context.lacks(need))]
+        lacking = [lack for need in self.needs if (lack := context.lacks(need))]
         unfit = _ORDER[context.rows.kind] < _ORDER[self.holds_of]
         if unfit:
-            lacking = [context.rows.kind.told]
-        # Of numbers near the largest double a sum of squares overflows: what is not finite has no value.
+            lacking = [context.rows.kind.limitation]
+        # A sum of squares of numbers near the largest double overflows: what is not finite has no value.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            worth = Worth(None, lacking[0]) if lacking else self.compute(context)
-        value, note = worth.value, worth.note
+            result = MeasureResult(None, lacking[0]) if lacking else self.compute(context)
+        value, note = result.value, result.note
         if value is not None and not math.isfinite(value):
             value, note = None, note or "not defined for these tables"
-        details = {of: _finite(part) for of, part in worth.details.items()}
+        details = {of: _finite(part) for of, part in result.details.items()}
         high = (None if unfit else self.high(context)) if callable(self.high) else self.high
         measure = Measure(
             self.name,
@@ -119,13 +117,13 @@ class Definition:
             self.better,
             self.formula.format_map(context.options),
             time.perf_counter() - started,
-            _finite(worth.spread),
+            _finite(result.spread),
             note,
             self.about,
-            _finite(worth.baseline),
+            _finite(result.baseline),
             details,
         )
-        return measure, worth.records
+        return measure, result.records
 
 
 def _finite(value: float | None) -> float | None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
+
 __all__ = [
     "STEP",
     "Diversity",
@@ -21,8 +23,6 @@ __all__ = [
     "single_values",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 STEP = 0.2  # of standardised numbers: the interval width of the dependence paper
 
@@ -106,7 +106,7 @@ def agreeing_records(codes: npt.NDArray[Any], labels: IntArray) -> int:
 
 
 def single_values(codes: IntArray) -> int:
-    """How many values occur once; a missing one (-1) is none.
+    """How many values occur once; missing ones (-1) do not count.
 
     Examples
     --------

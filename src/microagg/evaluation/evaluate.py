@@ -8,12 +8,11 @@ from typing import Any
 from microagg._progress import report
 from microagg._validation import Integer, Real, check_parameters
 from microagg.errors import ParameterError, TableError, did_you_mean
-from microagg.evaluation.alignment import RowKind, Rows, align, rows_of_kind
+from microagg.evaluation.alignment import Rows, align, rows_of_kind
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, choose
 from microagg.evaluation.pairs import pair, same_values
-from microagg.evaluation.records import PerRecord
-from microagg.evaluation.result import Evaluation
+from microagg.evaluation.result import Evaluation, PerRecord, RowKind
 from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting
@@ -24,7 +23,7 @@ from microagg.tables.missing_codes import frame_without_codes
 __all__ = ["DEFINITIONS", "evaluate", "judge"]
 
 DEFINITIONS: tuple[Definition, ...] = (*UTILITY, *RISK)
-"""Every measure, in the order in which they are told."""
+"""Every measure, in the order in which they are shown."""
 
 
 def evaluate(
@@ -63,14 +62,14 @@ def evaluate(
         Whether row i of both tables is the same record. By default this is found out from the columns that are
         published as they are. Measures that need it say so where it is not so.
     key : str, optional
-        A column of both tables, all values different, that tells which rows belong together; instead of `aligned`.
+        A column of both tables, all values different, that shows which rows belong together; instead of `aligned`.
         The release may lack records of the original.
     origins : array of int, optional
         For each released record its place in the original, as in ``release.origins``; instead of `aligned` or `key`.
     rows : {"records", "means", "ranks"}, optional
-        What a row of the release is. Of private marginals it is a rank: its values do not belong together, and only
-        measures of each attribute alone have a value. Of a cell's mean, repeated, structure can be measured, but no
-        risk of records. By default as the release or recipe says, and records where only a schema is given.
+        What a row of the release is. In private marginals it is a rank: its values do not belong together, and only
+        measures of each attribute alone have a value. If it is a cell's repeated mean, structure can be measured, but
+        no risk of records. By default as the release or recipe says, and records where only a schema is given.
     lambda_ : float in [0, 1], default 0.5
         The weight of D_Y in D.
     known : iterable of sets of str, optional
@@ -107,9 +106,13 @@ def evaluate(
     if rows is not None and rows not in [str(kind) for kind in RowKind]:
         raise ParameterError(f"rows must be one of {', '.join(RowKind)}. Got {rows!r} instead.")
     if target is None and test is not None:
-        raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
+        raise ParameterError(
+            "target and test belong together: what to predict, and records to test on that had no part in the release"
+        )
     if target is not None and test is None and holdout is None:
-        raise ParameterError("target and test belong together: what to predict, and records that had no part in it")
+        raise ParameterError(
+            "target and test belong together: what to predict, and records to test on that had no part in the release"
+        )
     made = released if hasattr(released, "frame") and hasattr(released, "origins") else None
     recipe = made.recipe if schema is None and made is not None else schema
     schema = getattr(recipe, "schema", recipe)
@@ -133,7 +136,13 @@ def evaluate(
     if kind is RowKind.RECORDS:
         known_rows = align(before, after, schema, aligned=aligned, key=key, origins=origins)
     tests = apart if test is None else frame_without_codes(Frame.wrap(test), codes)
-    options = {"lambda_": lambda_, "known": _known(known, schema), "target": target, "test": tests, "model": model}
+    options = {
+        "lambda_": lambda_,
+        "known": _check_known(known, schema),
+        "target": target,
+        "test": tests,
+        "model": model,
+    }
     return judge(
         before,
         after,
@@ -186,7 +195,7 @@ def _check_is_input(before: Frame, made: Any) -> None:
         )
 
 
-def _known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
+def _check_known(known: Iterable[Iterable[str]] | None, schema: Schema) -> tuple[tuple[str, ...], ...]:
     """The sets of attributes an intruder may know, each in the order of the schema."""
     if known is None:
         return ()
@@ -213,7 +222,7 @@ def _walk(chosen: list[Definition], context: Context) -> Evaluation:
     found, records = [], {}
     for i, definition in enumerate(chosen):
         report(f"measuring: {definition.name}", i / len(chosen))
-        measure, values = definition.measured(context)
+        measure, values = definition.measure(context)
         found.append(measure)
         if context.per_record and values is not None:
             records[definition.name] = values

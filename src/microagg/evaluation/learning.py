@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._threads import threads_for
+from microagg._typing import FloatArray
 from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.evaluation.pairs import pair
 from microagg.schema.attribute import Kind
@@ -18,15 +18,13 @@ from microagg.tables.frames import Frame
 
 __all__ = ["MODELS", "Learning", "Scores", "check_target", "learn", "repeated_splits"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MODELS = ("gradient_boosting", "logistic_regression")
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How well a model does on test records: of classes accuracy and the mean F-measure, of numbers R squared.
+    """How well a model does on test records: accuracy and the mean F-measure for classes, R squared for numbers.
 
     Beside it the accuracy of always guessing the most frequent class of the training records.
     """

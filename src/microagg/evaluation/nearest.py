@@ -7,15 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
 from microagg._threads import cores
+from microagg._typing import FloatArray, IntArray
 
 __all__ = ["PointTree"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LEAF = 100
 _QUERIES_AT_ONCE = 4096
@@ -70,7 +68,7 @@ class PointTree:
         return cls(np.ascontiguousarray(points[order].T), lows, highs, np.array(cuts, dtype=np.int64), order)
 
     def nearest(self, queries: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Squared distance of each query to its nearest point, and that point's row (of several, any one)."""
+        """Squared distance of each query to its nearest point, and that point's row (any one of several)."""
         from microagg.evaluation._kernels.near_points import nearest_points
 
         squared, places = np.empty(len(queries)), np.empty(len(queries), dtype=np.int64)

@@ -8,21 +8,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._labels import label_combinations
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.encode import Measured, measure
+from microagg.schema.encode import EncodedColumn, encode
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Column, Frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "joined", "pair", "rows_belong_together", "same_values"]
+__all__ = ["Pair", "codes_of", "combinations", "join_columns", "pair", "rows_belong_together", "same_values"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BY_CHANCE = 1e-6
 
@@ -33,12 +32,12 @@ class Pair:
 
     Attributes
     ----------
-    joint : Measured
+    joint : EncodedColumn
         The first table's values followed by the second's.
     n_first : int
     """
 
-    joint: Measured
+    joint: EncodedColumn
     n_first: int
 
     @property
@@ -51,7 +50,7 @@ class Pair:
         return self.joint.values[: self.n_first], self.joint.values[self.n_first :]
 
     @property
-    def missing(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def missing(self) -> tuple[BoolArray, BoolArray]:
         return self.joint.missing[: self.n_first], self.joint.missing[self.n_first :]
 
     @property
@@ -82,7 +81,7 @@ class Pair:
         values = self.joint.values
         if self.joint.kind is Kind.NOMINAL:
             plain = self.joint.attribute.model_copy(update={"weight": 1.0})
-            # Of a missing value only the indicator (the last coordinate) differs; it is left to the caller.
+            # A missing value differs in the indicator (the last coordinate) only; it is left to the caller.
             points = mixed_space([replace(self.joint, attribute=plain)]).matrix
             points = points[:, :-1] if self.joint.missing.any() else points
             return points[: self.n_first], points[self.n_first :]
@@ -109,15 +108,15 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
     Another tool's release may leave the declared bounds (noise) or the declared nominal categories (generalisation):
     that is to be judged, not refused.
     """
-    column = joined(first, second, name)
+    column = join_columns(first, second, name)
     loose = {"bounds": None} if attribute.kind is not Kind.NOMINAL else {"categories": None}
-    found = measure(column, attribute.model_copy(update=loose))
+    found = encode(column, attribute.model_copy(update=loose))
     if attribute.bounds is not None:
         found = replace(found, bounds=(column.number_of(attribute.bounds[0]), column.number_of(attribute.bounds[1])))
     return Pair(replace(found, attribute=attribute), first.n_records)
 
 
-def joined(first: Frame, second: Frame, name: str) -> Column:
+def join_columns(first: Frame, second: Frame, name: str) -> Column:
     """A column of the first table followed by the second's, as one type that holds both."""
     import pyarrow as pa
 
@@ -159,21 +158,13 @@ def codes_of(table: Frame, name: str) -> IntArray:
 
 def combinations(table: Frame, names: Sequence[str]) -> IntArray:
     """Label records by their combination of values: 0 to the number of combinations - 1, by first occurrence."""
-    import pyarrow as pa
-
-    labels = np.zeros(table.n_records, dtype=np.int64)
-    for name in names:
-        codes = codes_of(table, name)
-        keys = labels * (int(codes.max(initial=0)) + 2) + codes + 1
-        # Hashing a million keys takes a tenth of the time of sorting them.
-        labels = pa.array(keys).dictionary_encode().indices.to_numpy().astype(np.int64)
-    return labels
+    return label_combinations((codes_of(table, name) for name in names), table.n_records)
 
 
 def rows_belong_together(original: Frame, released: Frame, untouched: Sequence[str]) -> bool | None:
-    """Find out if row i of both tables is the same record: None if the tables cannot tell.
+    """Find out if row i of both tables is the same record: None if the tables do not show it.
 
-    Columns that are published as they are tell it, unless so few values differ that rows in another order could look
+    Columns that are published as they are show it, unless so few values differ that rows in another order could look
     the same by chance.
     """
     if original.n_records != released.n_records:

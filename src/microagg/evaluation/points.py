@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
 __all__ = ["attribute_points", "join_points", "points_of"]
 
-FloatArray = npt.NDArray[np.float64]
 Both = tuple[FloatArray, FloatArray]
 
 

@@ -1,19 +1,36 @@
-"""Measures as values: a number with its range, its better direction and its formula in words."""
+"""Results of an evaluation: measures with range, direction and formula, for all records and, internally, for each."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from enum import StrEnum
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from microagg.evaluation.records import PerRecord
+from microagg._typing import FloatArray
 
-__all__ = ["About", "Better", "Evaluation", "Measure"]
+__all__ = ["NOTICE", "About", "Better", "Evaluation", "Measure", "PerRecord", "RowKind", "Values"]
 
 About = Literal["utility", "risk"]
 Better = Literal["lower", "higher"]
+
+NOTICE = "internal: these values are about single records and must not be published"
+
+
+class RowKind(StrEnum):
+    """What a row of a released table is."""
+
+    RECORDS = "records"
+    MEANS = "means"
+    RANKS = "ranks"
+
+    @property
+    def limitation(self) -> str:
+        """Why measures that need more have no value; empty for records."""
+        if self is RowKind.RANKS:
+            return "rows of this release are ranks, not records: values in a row do not belong together"
+        return "rows of this release are repeated means, not records" if self is RowKind.MEANS else ""
 
 
 @dataclass(frozen=True)
@@ -24,7 +41,7 @@ class Measure:
     ----------
     name : str
     value : float or None
-        None if it cannot be had from these tables; `note` then says why.
+        None if these tables do not give it; `note` then says why.
     low, high : float or None
         The range of possible values; None where there is no limit.
     better : {"lower", "higher"}
@@ -39,7 +56,7 @@ class Measure:
     note : str
     about : {"utility", "risk"}
     baseline : float or None
-        What chance alone would reach, where that is known: a risk at its baseline is no risk of this release.
+        What chance alone would reach, where that is known: a risk at its baseline is not caused by this release.
     details : mapping of str to float or None
         The same per attribute (or per window, per model, ...) where `value` sums up.
     """
@@ -59,6 +76,63 @@ class Measure:
 
     def as_dict(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)} | {"details": dict(self.details)}
+
+
+@dataclass(frozen=True)
+class Values:
+    """A number for each record of one of the tables, in its order.
+
+    Attributes
+    ----------
+    of : {"released", "original"}
+    values : ndarray of shape (n_records,)
+    """
+
+    of: Literal["released", "original"]
+    values: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PerRecord:
+    """Measures record by record. It must not be published: it shows whose record is at risk.
+
+    No other form of an evaluation holds these values: they are in no table, text or JSON but :meth:`as_frame`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> internal = PerRecord({"linked": Values("released", np.array([1.0, 0.0]))})
+    >>> internal
+    PerRecord(names=('linked',), internal: these values are about single records and must not be published)
+    >>> internal.as_frame("released").column_names
+    ['record', 'linked']
+    """
+
+    values: Mapping[str, Values]
+    notice: str = NOTICE
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.values[name].values
+
+    def __repr__(self) -> str:
+        return f"PerRecord(names={self.names!r}, {self.notice})"
+
+    def as_frame(
+        self,
+        of: Literal["released", "original"] = "released",
+        kind: Literal["pyarrow", "pandas", "polars"] = "pyarrow",
+    ) -> Any:
+        """One row per record of a table, known by its place in it (0, 1, ...), one column per measure."""
+        from microagg.tables.frames import table_from_rows
+
+        columns = {name: one.values for name, one in self.values.items() if one.of == of}
+        n_records = max((len(values) for values in columns.values()), default=0)
+        rows = [{"record": i, **{name: float(values[i]) for name, values in columns.items()}} for i in range(n_records)]
+        return table_from_rows(rows, kind)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class FrontierPoint:
     repeats : int
         How many releases were measured.
     values : mapping of str to float or None
-        Of each measure the mean over repeats; None if any repeat has no value.
+        The mean of each measure over repeats; None if any repeat has no value.
     spreads : mapping of str to float or None
         The standard deviation over repeats; None if there was one.
     baselines : mapping of str to float or None
@@ -106,7 +106,7 @@ def axes_for(points: Sequence[FrontierPoint], guided: bool) -> Axes:
     """The measures to compare by where none are named: the first pair that every point has.
 
     Guided cells buy dependence with diversity, so they are judged by both: D and how pure cells are. Otherwise by
-    SSE_SST and linkage. Where the rows of some release are no records, neither exists: then by how far the shape of
+    SSE_SST and linkage. Where the rows of some release are not records, neither exists: then by how far the shape of
     the data moved and the distance to the closest record. If no pair is had by all, the one that most have.
     """
     pairs = [*([_GUIDED] if guided else []), _LINKED, _UNLINKED, _CATEGORIES]
@@ -129,7 +129,7 @@ class Frontier:
     remarks : tuple of str
         What was left out, and why.
     options : mapping
-        Of the evaluations: formulas name them.
+        Options of the evaluations, which formulas name.
     """
 
     points: tuple[FrontierPoint, ...] = field(repr=False)
@@ -201,7 +201,7 @@ class Frontier:
 
 
 def check_axes(utility: str | None, risk: str | None) -> None:
-    """Refuse words that are no measure of utility, or of risk."""
+    """Refuse words that do not name a measure of utility, or of risk."""
     for word, about in ((utility, "utility"), (risk, "risk")):
         if word is None:
             continue

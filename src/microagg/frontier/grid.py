@@ -15,7 +15,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.recipe.sweep import SweepChoice
 from microagg.space.guides import registered_guides, swept_guides
 
-__all__ = ["Grid", "GridPoint", "grid_of", "settings_of_points"]
+__all__ = ["GridPoint", "SweepGrid", "grid_of", "settings_of_points"]
 
 _KS = (2, 3, 5, 10, 25, 50)
 _EPSILONS = (0.1, 1.0, 10.0)
@@ -46,7 +46,7 @@ class GridPoint:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SweepGrid:
     """The points of a sweep, and why others were not made.
 
     Attributes
@@ -76,14 +76,14 @@ def settings_of_points() -> tuple[str, ...]:
     return ("method", "k", "epsilon", *swept_guides())
 
 
-def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
+def grid_of(recipe: Recipe, n_records: int | None = None) -> SweepGrid:
     """Combine the values of ``[sweep]``, or those derived from the recipe, into points that can be released.
 
     Parameters
     ----------
     recipe : Recipe
     n_records : int, optional
-        Of the table: a larger k is left out, and derived values of k are at most half of it.
+        Records of the table: a larger k is left out, and derived values of k are at most half of it.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> Grid:
             points.append(GridPoint(_name_of(settings), settings, changed, repeats))
     if not points:
         raise RecipeError("no point of the sweep can be released:\n" + "\n".join(left_out))
-    return Grid(tuple(points), tuple(left_out))
+    return SweepGrid(tuple(points), tuple(left_out))
 
 
 def _derived_methods(recipe: Recipe) -> tuple[str, ...]:

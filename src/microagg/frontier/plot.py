@@ -190,8 +190,8 @@ def _draw_labels(
     per_point = axis.figure.dpi / 72
     half = 5 * per_point
     taken = [(x - half, y - half, x + half, y + half) for x, y in places]
-    said = (text.get_window_extent() for text in axis.texts if text.get_text())
-    taken += [(box.x0, box.y0, box.x1, box.y1) for box in said]
+    boxes = (text.get_window_extent() for text in axis.texts if text.get_text())
+    taken += [(box.x0, box.y0, box.x1, box.y1) for box in boxes]
     for point, (true_x, true_y), (mark_x, mark_y) in zip(drawn, at, places, strict=True):
         text, is_best = _label(point), point.name in best
         width, height = 0.72 * len(text) * 8 * per_point, 10 * per_point

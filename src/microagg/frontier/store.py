@@ -21,7 +21,7 @@ from microagg.releases.folder.orphans import PARTIAL, SWEEP_NOTICE, hidden_folde
 from microagg.releases.folder.places import refuse_place
 from microagg.tables.write import write_table
 
-__all__ = ["NOTICE", "Outcome", "SweepFolder", "key_of"]
+__all__ = ["NOTICE", "SweepFolder", "SweepOutcome", "key_of"]
 
 FORMAT = 1
 NOTICE = (
@@ -42,7 +42,7 @@ _OURS = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """What one release of a sweep measured, or why it failed.
 
     Attributes
@@ -99,7 +99,7 @@ class SweepFolder:
 
     def __init__(self, path: Path) -> None:
         refuse_place(path)
-        self.told = path
+        self.given_path = path
         self.path = path.absolute()  # workers may have been started in another working directory
         self.points = self.path / "points"
         if path.exists() and not path.is_dir():
@@ -122,23 +122,23 @@ class SweepFolder:
     def file_of(self, point: str, repeat: int, key: str) -> Path:
         return self.points / f"{point}.{repeat}.{key[:16]}.json"
 
-    def finished(self, point: str, repeat: int, key: str) -> Outcome | None:
+    def finished(self, point: str, repeat: int, key: str) -> SweepOutcome | None:
         """What an earlier start measured of just this point; None if there is nothing, or it is not to be relied on."""
         try:
             content = json.loads(self.file_of(point, repeat, key).read_text(encoding="utf-8"))
-            outcome = Outcome(**content)
+            outcome = SweepOutcome(**content)
         except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, TypeError):
             return None
         return outcome if outcome.key == key else None
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: SweepOutcome) -> None:
         """Write a finished point: there whole or not at all."""
         text = json.dumps(asdict(outcome), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_file_whole(self.file_of(outcome.point, outcome.repeat, outcome.key), text)
 
     def command(self, point: str, data: str) -> str:
         """The command that releases `data` by the recipe of a point."""
-        recipe = (self.told / "recipes" / f"{point}.toml").as_posix()
+        recipe = (self.given_path / "recipes" / f"{point}.toml").as_posix()
         return f"microagg release {shlex.quote(data)} -r {shlex.quote(recipe)} -o {shlex.quote(f'release-{point}')}"
 
     def write(self, frontier: Frontier, data: str) -> list[str]:

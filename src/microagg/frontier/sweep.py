@@ -13,10 +13,10 @@ from microagg.errors import ParameterError
 from microagg.evaluation.definition import choose
 from microagg.evaluation.evaluate import DEFINITIONS
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for, check_axes
-from microagg.frontier.grid import Grid, GridPoint, grid_of
-from microagg.frontier.store import Outcome, SweepFolder, key_of
-from microagg.frontier.workers import Task, measured
-from microagg.recipe.output import RowOrder
+from microagg.frontier.grid import GridPoint, SweepGrid, grid_of
+from microagg.frontier.point import keep_order
+from microagg.frontier.store import SweepFolder, SweepOutcome, key_of
+from microagg.frontier.workers import Task, run_tasks
 from microagg.recipe.recipe import Recipe
 from microagg.statements.manifest import InputDigest
 from microagg.tables.frames import Frame
@@ -28,7 +28,7 @@ CHOSEN_BY_LOOKING = (
     "does not cover: fix epsilon and method beforehand, or sweep a table of the same kind that needs no protection"
 )
 NO_PROMISE = (
-    "rows of some releases are no records, so linkage cannot be had of them: distance_to_closest tells how near "
+    "rows of some releases are not records, so linkage has no value for them: distance_to_closest shows how near "
     "published rows come to real ones, not what is promised. Compare what each promises before its numbers"
 )
 GUIDED_LOOKS_FREE = (
@@ -67,12 +67,12 @@ def sweep(
     retry_failed : bool, default False
         Try points again that failed at an earlier start.
     source : path, optional
-        The file the table came from, for the commands that are told.
+        The file the table came from, for the commands that are suggested.
 
     Returns
     -------
     Frontier
-        With ``frame()``, ``best()``, ``plot(path)``; ``str()`` tells which points to consider.
+        With ``frame()``, ``best()``, ``plot(path)``; ``str()`` says which points to consider.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def sweep(
     grid = grid_of(recipe, frame.n_records)
     lambda_ = recipe.space.weight_of_d_y
     tasks = _tasks(grid, InputDigest.of(frame.table).sha256, measures, lambda_, seed)
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, SweepOutcome] = {}
     if store is not None:
         store.open()
         found = (store.finished(task.point, task.repeat, task.key) for task in tasks)
         outcomes = {one.key: one for one in found if one is not None and not (one.failure and retry_failed)}
     failed_before = sum(bool(one.failure) for one in outcomes.values())
-    for outcome in measured(frame.table, [task for task in tasks if task.key not in outcomes], store, workers):
+    for outcome in run_tasks(frame.table, [task for task in tasks if task.key not in outcomes], store, workers):
         outcomes[outcome.key] = outcome
 
     points = tuple(
-        _summed_up(point, [outcomes[task.key] for task in tasks if task.point == point.name]) for point in grid.points
+        _summarise(point, [outcomes[task.key] for task in tasks if task.point == point.name]) for point in grid.points
     )
     derived = axes_for(points, grid.guided)
     axes = Axes(utility or derived.utility, risk or derived.risk)
@@ -122,12 +122,12 @@ def sweep(
     return frontier
 
 
-def _tasks(grid: Grid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
-    """Every repeat of every point; methods take turns, so that the time left can soon be told."""
+def _tasks(grid: SweepGrid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:
+    """Every repeat of every point; methods take turns, so that the time left can soon be estimated."""
     turns: dict[str, int] = {}
     ordered = []
     for point in grid.points:
-        kept = point.recipe.changed({"output.order": RowOrder.KEPT})
+        kept = keep_order(point.recipe)
         for repeat in range(point.repeats):
             key = key_of(input_sha256, kept, seed + repeat, measures, lambda_)
             method = point.recipe.method
@@ -136,7 +136,7 @@ def _tasks(grid: Grid, input_sha256: str, measures: tuple[str, ...], lambda_: fl
     return [task for _, task in sorted(ordered, key=lambda pair: pair[0])]
 
 
-def _summed_up(point: GridPoint, outcomes: Sequence[Outcome]) -> FrontierPoint:
+def _summarise(point: GridPoint, outcomes: Sequence[SweepOutcome]) -> FrontierPoint:
     """Means and spreads over the repeats of a point."""
     fine = sorted((one for one in outcomes if not one.failure), key=lambda one: one.repeat)
     failures = tuple(one.failure for one in outcomes if one.failure)
@@ -156,8 +156,8 @@ def _summed_up(point: GridPoint, outcomes: Sequence[Outcome]) -> FrontierPoint:
     )
 
 
-def _remarks(grid: Grid, axes: Axes) -> list[str]:
-    remarks = [f"left out: {said}" if "made without" not in said else said for said in grid.left_out]
+def _remarks(grid: SweepGrid, axes: Axes) -> list[str]:
+    remarks = [note if "made without" in note else f"left out: {note}" for note in grid.left_out]
     if any(point.recipe.entry.is_private for point in grid.points):
         remarks.append(CHOSEN_BY_LOOKING)
     about_cells = {one.name for one in DEFINITIONS if one.group in ("diversity", "closeness", "attribute")}

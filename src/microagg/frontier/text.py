@@ -17,7 +17,7 @@ _DEFINED = {one.name: one for one in DEFINITIONS}
 
 
 def in_the_middle(best: Sequence[FrontierPoint], utility: str, risk: str) -> FrontierPoint | None:
-    """Of three or more points the one nearest to the best of both, each measure scaled to 0 .. 1 over the points."""
+    """The one of three or more points that is nearest to the best of both, each measure scaled to 0 .. 1 over them."""
     if len(best) < 3:
         return None
 
@@ -45,8 +45,8 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
     lines = [
         "Which should I take?",
         "",
-        f"{'Compared by':<12} {_told(frontier, utility)}",
-        f"{'and':<12} {_told(frontier, risk)}",
+        f"{'Compared by':<12} {_describe_measure(frontier, utility)}",
+        f"{'and':<12} {_describe_measure(frontier, risk)}",
         "",
     ]
     if not best:
@@ -70,7 +70,7 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
     return "\n".join(lines + ([""] if notes else []) + [f"Note: {note}" for note in notes])
 
 
-def _told(frontier: Frontier, name: str) -> str:
+def _describe_measure(frontier: Frontier, name: str) -> str:
     known = {point.baselines.get(name) for point in frontier.points} - {None}
     chance = f"; by chance {number(known.pop())}" if len(known) == 1 else ""
     known_as = _DEFINED[name]
@@ -83,8 +83,8 @@ def _one(point: FrontierPoint, utility: str, risk: str, words: Sequence[str]) ->
     for name in (utility, risk):
         spread = point.spreads.get(name)
         measured.append(f"{name} {number(point.values[name])}" + (f" +- {spread:.2g}" if spread is not None else ""))
-    said = f"  ({', '.join(words)})" if words else ""
-    return [f"  {point.name}{said}", f"    {', '.join(measured)}", f"    promises: {point.guarantee or 'nothing'}"]
+    remarks = f"  ({', '.join(words)})" if words else ""
+    return [f"  {point.name}{remarks}", f"    {', '.join(measured)}", f"    promises: {point.guarantee or 'nothing'}"]
 
 
 def _gaps(frontier: Frontier) -> list[str]:
@@ -97,5 +97,5 @@ def _gaps(frontier: Frontier) -> list[str]:
     ]
     without = [point.name for point in frontier.points if not point.failures and not point.has(utility, risk)]
     if without:
-        notes.append(f"not compared, as {utility} or {risk} cannot be had of them: {', '.join(without)}")
+        notes.append(f"not compared, because {utility} or {risk} has no value for them: {', '.join(without)}")
     return notes

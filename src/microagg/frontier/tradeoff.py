@@ -10,11 +10,9 @@ from typing import Any
 
 from microagg._progress import report
 from microagg.errors import ParameterError
-from microagg.evaluation.evaluate import evaluate
+from microagg.frontier.point import keep_order, release_and_measure
 from microagg.recipe.recipe import Recipe
-from microagg.releases.pipeline import release
 from microagg.space.guides import swept_guides
-from microagg.tables.frames import Frame
 
 __all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
 
@@ -101,12 +99,10 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
     if parameter not in guides:
         raise ParameterError(f"parameter must be one of {', '.join(guides)}. Got {parameter!r} instead.")
     key = f"space.{guides[parameter].name}.{parameter}"
-    frame = Frame.wrap(table)
     rows = []
     for i, value in enumerate(values):
-        changed = recipe.changed({key: value, "output.order": "kept"})
-        made = release(table, changed)
-        found = evaluate(frame.table, made, measures=MEASURES, lambda_=changed.space.weight_of_d_y)
+        changed = keep_order(recipe, {key: value})
+        made, found = release_and_measure(table, changed, measures=MEASURES, lambda_=changed.space.weight_of_d_y)
         row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}
         rows.append(row | {name: found[name].value for name in MEASURES})
         report("measuring releases", (i + 1) / len(values))

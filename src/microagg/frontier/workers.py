@@ -10,29 +10,28 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg._progress import report
 from microagg._threads import THREADS
-from microagg.errors import MicroaggError
+from microagg.errors import MicroaggError, place_of
 from microagg.evaluation.evaluate import evaluate
-from microagg.frontier.store import Outcome, SweepFolder
+from microagg.frontier.point import release_and_measure
+from microagg.frontier.store import SweepFolder, SweepOutcome
 from microagg.recipe.recipe import Recipe
-from microagg.releases.pipeline import release
 from microagg.releases.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Task", "measured"]
+__all__ = ["Task", "run_tasks"]
 
 _WATCH = "microagg-watch"
 
 READ_AS_RECORDS = ("eigenvalue_difference", "distance_to_closest")
-"""What releases without records can still be set beside others by: the table as someone would take it who read rows as
-records. The notes of a sweep say so; :func:`microagg.evaluate` gives no value."""
-AS_READ = "rows of this release are no records: of the table as if they were"
+"""Measures by which releases whose rows are not records can still be compared with others: of the table as it looks to
+someone who takes its rows for records. The notes of a sweep say so; :func:`microagg.evaluate` gives no value."""
+AS_READ = "rows of this release are not records: measured as if they were"
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,10 @@ class Task:
     lambda_: float
 
 
-def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[Outcome]:
-    """Outcomes as they come, with progress; each is kept before it is told."""
+def run_tasks(
+    table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int
+) -> Iterator[SweepOutcome]:
+    """Make and measure releases: outcomes as they come, with progress; each is stored before it is handed over."""
     left = {task.key: task.recipe.method for task in tasks}
     took: dict[str, list[float]] = {}
     done = (
@@ -72,7 +73,9 @@ def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, 
             took.setdefault(left.pop(outcome.key), []).append(outcome.seconds)
             seconds = _seconds_left(left.values(), took) / min(workers, len(tasks))
             share = 1 - len(left) / len(tasks)
-            report(f"sweeping: {len(tasks) - len(left)} of {len(tasks)} releases, about {_told(seconds)} left", share)
+            report(
+                f"sweeping: {len(tasks) - len(left)} of {len(tasks)} releases, about {_duration(seconds)} left", share
+            )
             yield outcome
     except RuntimeError as error:
         if type(error).__name__ != "TerminatedWorkerError":
@@ -83,16 +86,18 @@ def measured(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, 
         ) from None
 
 
-def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None) -> Iterator[Outcome]:
+def _one_by_one(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None) -> Iterator[SweepOutcome]:
     for task in tasks:
         with _noticing_interrupts() as interrupts:
             outcome = _run(table, task)
         if interrupts:
             raise KeyboardInterrupt
-        yield _kept(outcome, store)
+        yield _store(outcome, store)
 
 
-def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int) -> Iterator[Outcome]:
+def _on_workers(
+    table: pa.Table, tasks: Sequence[Task], store: SweepFolder | None, workers: int
+) -> Iterator[SweepOutcome]:
     from joblib import Parallel, delayed, parallel_config
 
     # One thread each: together the processes keep all cores busy, and more threads would only get in each other's way.
@@ -101,15 +106,15 @@ def _on_workers(table: pa.Table, tasks: Sequence[Task], store: SweepFolder | Non
         yield from pool(delayed(_run_alone)(table, task, store, os.getpid()) for task in tasks)
 
 
-def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None, starter: int) -> Outcome:
-    """Run a task in a process that is there for nothing else; inside another pool there may be none to be had."""
+def _run_alone(table: pa.Table, task: Task, store: SweepFolder | None, starter: int) -> SweepOutcome:
+    """Run a task in a process that does nothing else; inside another pool, in this one."""
     if os.getpid() == starter:
-        return _kept(_run(table, task), store)
+        return _store(_run(table, task), store)
     os.environ[THREADS] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one hears it, and ends this one
     if _WATCH not in {thread.name for thread in threading.enumerate()}:
         threading.Thread(target=_end_with, args=(os.getppid(),), name=_WATCH, daemon=True).start()
-    return _kept(_run(table, task), store)
+    return _store(_run(table, task), store)
 
 
 def _end_with(parent: int) -> None:
@@ -139,48 +144,50 @@ def _noticing_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _kept(outcome: Outcome, store: SweepFolder | None) -> Outcome:
+def _store(outcome: SweepOutcome, store: SweepFolder | None) -> SweepOutcome:
     if store is not None:
         store.keep(outcome)
     return outcome
 
 
-def _run(table: pa.Table, task: Task) -> Outcome:
-    """Make a release and measure it; what fails is told, not raised, so that the other points go on."""
+def _run(table: pa.Table, task: Task) -> SweepOutcome:
+    """Make a release and measure it; a failure is recorded, not raised, so that the other points go on."""
     started = time.perf_counter()
     try:
-        return _release_and_measure(table, task, started)
+        return _measure_point(table, task, started)
     except MicroaggError as error:
         failure = str(error)
     except Exception as error:
-        failure = _withheld(error)
-    return Outcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=failure)
+        failure = place_of(error)
+    return SweepOutcome(task.key, task.point, task.repeat, time.perf_counter() - started, failure=failure)
 
 
-def _release_and_measure(table: pa.Table, task: Task, started: float) -> Outcome:
-    made = release(table, task.recipe, seed=task.seed)
-    found = [*evaluate(table, made, task.recipe, measures=task.measures, lambda_=task.lambda_)]
+def _measure_point(table: pa.Table, task: Task, started: float) -> SweepOutcome:
+    made, evaluation = release_and_measure(
+        table, task.recipe, measures=task.measures, lambda_=task.lambda_, seed=task.seed
+    )
+    found = list(evaluation)
     notes = {measure.name: measure.note for measure in found if measure.note}
     read = [name for name in READ_AS_RECORDS if name in task.measures] if task.recipe.rows != "records" else []
     if read:
-        # Of the table alone: the release itself says that its rows are none.
+        # Measured on the table alone: the release itself says that its rows are not records.
         seen = evaluate(table, made.table, task.recipe, measures=read, rows="records", aligned=False)
         as_read = {one.name: one for one in seen}
         found = [as_read.get(measure.name, measure) for measure in found]
         notes |= dict.fromkeys(read, AS_READ)
-    return Outcome(
+    return SweepOutcome(
         task.key,
         task.point,
         task.repeat,
         time.perf_counter() - started,
-        _promised(made),
+        _describe_guarantee(made),
         {measure.name: measure.value for measure in found},
         {measure.name: measure.baseline for measure in found if measure.baseline is not None},
         notes,
     )
 
 
-def _promised(made: Release) -> str:
+def _describe_guarantee(made: Release) -> str:
     """What the release promises, in a phrase; empty if nothing."""
     promised = made.statement.guarantees
     if not promised:
@@ -192,20 +199,11 @@ def _promised(made: Release) -> str:
     return first.title + (several if len(promised) > 1 else "")
 
 
-def _withheld(error: Exception) -> str:
-    """Where an unforeseen error happened; its message might hold values of records."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    return f"unforeseen {type(error).__name__} at {where}"
-
-
 def _seconds_left(methods: Iterable[str], took: Mapping[str, Sequence[float]]) -> float:
     """What the releases left will take on one core, each as long as those of its method did on average."""
     overall = statistics.fmean(second for seconds in took.values() for second in seconds)
     return float(sum(statistics.fmean(took[method]) if method in took else overall for method in methods))
 
 
-def _told(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from microagg._halt import BUDGET, INTERRUPT, TIME_LIMIT
-from microagg.partition.starts import MDAV, MEDIAN_SPLITS, SPLIT
+from microagg.partition.local_search.starts import MDAV, MEDIAN_SPLITS, SPLIT
 from microagg.tables.frames import columns_phrase
 
 __all__ = ["CUT", "ENDS", "OF_SEARCH", "REMARKS", "STARTS", "Searches", "require_uninterrupted", "told_of_limit"]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from microagg._deprecation import RenamedAttribute
-from microagg._halt import attended
+from microagg._halt import attend
 from microagg._labels import cells_in_order
 from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._validation import Constraint, Integer, check_parameters
@@ -76,7 +76,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
-        return attended(lambda: self._cells(X))
+        return attend(lambda: self._cells(X))
 
     def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._validation import Choice, Constraint, Integer
-from microagg.partition._mdav_roads import ALGORITHMS, mdav_cells
+from microagg.partition._mdav_search import ALGORITHMS, mdav_cells
 from microagg.partition.base import Partitioner
 
 __all__ = ["MDAV"]

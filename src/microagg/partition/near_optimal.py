@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microagg._halt import INTERRUPT, Halt, attended, current_halt
+from microagg._halt import INTERRUPT, StopCondition, attend, current_halt
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
-from microagg.partition.certificate import Certificate, certify
-from microagg.partition.efforts import EFFORTS
+from microagg.partition.local_search.certificate import Certificate, certify
+from microagg.partition.local_search.efforts import EFFORTS
+from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improved
-from microagg.partition.starts import start_of_search
 
 __all__ = ["NearOptimal"]
 
@@ -112,8 +112,8 @@ class NearOptimal(Partitioner):
         self.certificate = certificate
 
     def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        halt = Halt(self.time_limit)
-        labels = attended(lambda: self._cells(X), halt, keeps=True)
+        halt = StopCondition(self.time_limit)
+        labels = attend(lambda: self._cells(X), halt, keeps=True)
         if halt.reason == INTERRUPT:  # perhaps after the search
             self.stopped_by_ = INTERRUPT
         return labels

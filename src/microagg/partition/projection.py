@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,11 @@ from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer
 from microagg.partition.base import Partitioner
 from microagg.partition.runs import order_of, run_labels, run_sizes
+from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["Projection"]
+
+_COMPILING = 1.2  # seconds
 
 
 class Projection(Partitioner):
@@ -77,13 +80,30 @@ class Projection(Partitioner):
         order = order_of(_principal(X) if self.axis == "principal" else _sum_of_zscores(X))
         if self.cut == "fixed":
             return run_labels(order, run_sizes(len(X), int(self.k)))
-        from microagg.partition._kernels.projection import shortest_path_starts
-        from microagg.partition._kernels.univariate import cells_from_starts
-
         labels = np.empty(len(X), dtype=np.int64)
-        starts = shortest_path_starts(np.ascontiguousarray(X[order]), int(self.k), current_halt().flag)
-        labels[order] = cells_from_starts(starts)
+        labels[order] = _shortest_path(np.ascontiguousarray(X[order]), int(self.k))
         return labels
+
+
+def _shortest_path(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
+    """Label records in order by the runs of k to 2k - 1 of them with the least SSE of all attributes."""
+    n_records, dimension = X.shape
+    seconds = n_records * (12e-6 / k + 10e-9 * k * dimension)  # by a few timings
+    stop = current_halt().flag
+    if numpy_costs_less("shortest path", seconds, _kernel, _COMPILING):
+        from microagg.partition.uncompiled import cuts
+
+        return cuts.label_runs(cuts.shortest_path_starts(X, k, stop))
+    from microagg.partition._kernels.univariate import cells_from_starts
+
+    labels: npt.NDArray[np.int64] = cells_from_starts(_kernel()(X, k, stop))
+    return labels
+
+
+def _kernel() -> Any:
+    from microagg.partition._kernels.projection import shortest_path_starts
+
+    return shortest_path_starts
 
 
 def _principal(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

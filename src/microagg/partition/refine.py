@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
-from microagg._halt import BUDGET, Halt, attended
+from microagg._halt import BUDGET, StopCondition, attend
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
-from microagg.partition.efforts import EFFORTS, Effort, number_of_runs
-from microagg.partition.recombine import recombined
-from microagg.partition.search import Found, Pools, chance_states, searched
-from microagg.partition.starts import cells_below_2k
+from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_runs
+from microagg.partition.local_search.recombine import recombined
+from microagg.partition.local_search.search import Found, Pools, chance_states, searched
+from microagg.partition.local_search.starts import cells_below_2k
 
 __all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improved", "refine"]
 
@@ -77,9 +77,9 @@ def refine(
     check_parameters("refine", SEARCH_PARAMETERS, given)
     X = near_one(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
     start = checked_labels(labels, len(X), k)
-    halt = Halt(time_limit)
+    halt = StopCondition(time_limit)
     halt.patience = PATIENCE
-    found = attended(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
+    found = attend(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
     return cells_in_order(found.labels)
 
 
@@ -107,7 +107,9 @@ class Refined:
     runs: tuple[Found, ...] = ()
 
 
-def improved(X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: Halt) -> Refined:
+def improved(
+    X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: StopCondition
+) -> Refined:
     """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
     X = near_one(X)
     start = cells_below_2k(X, start, k)
@@ -135,7 +137,7 @@ def _sse(X: FloatArray, labels: IntArray) -> float:
 
 
 def _recombine(
-    X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: Halt
+    X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: StopCondition
 ) -> tuple[Found, bool]:
     """Put the best partition together from the runs' cells and polish it; also whether the solver ran out of time."""
     met = [labels for run in runs[1:] for labels in run.met]

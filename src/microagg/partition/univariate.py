@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from microagg._halt import current_halt
 from microagg._validation import Constraint, Integer
 from microagg.errors import ParameterError
 from microagg.partition.base import Partitioner
 from microagg.partition.runs import order_of
+from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["OptimalUnivariate", "optimal_cells", "optimal_runs"]
+
+_COMPILING = 4.5  # seconds
 
 
 class OptimalUnivariate(Partitioner):
@@ -79,8 +83,18 @@ def optimal_cells(values: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int
 
 def optimal_runs(ordered: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
     """Label ascending values by the optimal runs of at least `k` of them."""
-    from microagg.partition._kernels.univariate import cells_from_starts, optimal_starts
+    if numpy_costs_less("optimal runs", 13e-6 * len(ordered), _kernel, _COMPILING):  # by a few timings
+        from microagg.partition.uncompiled import cuts
 
-    starts, _ = optimal_starts(ordered, k)
+        return cuts.label_runs(cuts.optimal_starts(ordered, k, current_halt().flag))
+    from microagg.partition._kernels.univariate import cells_from_starts
+
+    starts, _ = _kernel()(ordered, k)
     labels: npt.NDArray[np.int64] = cells_from_starts(starts)
     return labels
+
+
+def _kernel() -> Any:
+    from microagg.partition._kernels.univariate import optimal_starts
+
+    return optimal_starts

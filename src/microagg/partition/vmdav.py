@@ -13,8 +13,8 @@ from microagg._halt import current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
 from microagg._validation import Constraint, Integer, Real
-from microagg.partition._compiling import announce_compiling
 from microagg.partition.base import Partitioner, within_cell_sse
+from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["VMDAV"]
 
@@ -24,6 +24,8 @@ IntArray = npt.NDArray[np.int64]
 GAMMAS = tuple(round(0.1 * step, 1) for step in range(13))
 _DISTANCES_PER_PORTION = 300_000_000
 _TREE_FROM = 3000  # records; below, building a tree costs more than it saves
+_VALUES_PER_PORTION = 10_000_000  # by NumPy
+_COMPILING_SCAN, _COMPILING_TREE = 4.0, 12.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,13 @@ class VMDAV(Partitioner):
 
 
 def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
-    from microagg.partition._kernels.mdav import squared_distances, sums_of_columns
-    from microagg.partition._kernels.vmdav import join_nearest
-
     X = near_one(X)
+    if _numpy_costs_less(X, k):
+        return _by_numpy(X, k, gamma)
+    from microagg._kernels.jit import HAS_VECTORS
+    from microagg.partition._kernels.mdav.plain.cells import squared_distances, sums_of_columns
+    from microagg.partition._kernels.mdav.plain.variable_cells import join_nearest
+
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
     total, low = np.zeros(dimension), np.zeros(dimension)
@@ -119,16 +124,57 @@ def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
     outside_in = np.argsort(-from_centre, kind="stable")
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0, 0])
-    form_cells = _by_tree if n_records >= _TREE_FROM else _by_scan
+    form_cells = _by_tree if n_records >= _TREE_FROM and HAS_VECTORS else _by_scan
     form_cells(X, k, gamma, outside_in, labels, state)
     if not current_halt().now():  # interrupted, the labels are not looked at
         join_nearest(X, labels, int(state[1]))
     return labels
 
 
+def _numpy_costs_less(X: FloatArray, k: int) -> bool:
+    """Whether the cells are formed by NumPy sooner than kernels are ready (constants set by a few timings)."""
+    n_records, dimension = X.shape
+    distances = 0.5 * n_records**2 * (1.0 + 3.0 / k)  # from every record, to half of the others on average
+    seconds = distances * (6e-9 + 2.5e-9 * dimension) + n_records * 12e-6
+    by_tree = n_records >= _TREE_FROM
+    return numpy_costs_less("vmdav", seconds, lambda: _kernel(by_tree), _COMPILING_TREE if by_tree else _COMPILING_SCAN)
+
+
+def _kernel(by_tree: bool) -> Any:
+    if by_tree:
+        from microagg.partition._kernels.mdav.tree.variable_cells import form_variable_cells_tree
+
+        return form_variable_cells_tree
+    from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
+
+    return form_variable_cells
+
+
+def _by_numpy(X: FloatArray, k: int, gamma: float) -> IntArray:
+    """Look at all remaining records every time, in NumPy."""
+    from microagg.partition.uncompiled.vmdav import form_vmdav_cells
+
+    n_records, dimension = X.shape
+    halt, values = current_halt(), 0
+
+    def goes_on(remaining: int, passes: int) -> bool:
+        nonlocal values
+        values += passes * remaining * dimension
+        if values < _VALUES_PER_PORTION:
+            return True
+        values = 0
+        report("forming cells", 1.0 - (remaining / n_records) ** 2)
+        return not halt.now()
+
+    labels = form_vmdav_cells(X, k, gamma, goes_on)
+    if not halt.now():
+        report("forming cells", 1.0)
+    return labels
+
+
 def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """Look at all remaining records every time."""
-    from microagg.partition._kernels.vmdav import form_variable_cells
+    from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
 
     n_records, dimension = X.shape
     points = np.array(X.T, order="C")
@@ -142,25 +188,24 @@ def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
 
 def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """The same cells, by searching a tree."""
-    from microagg.partition._kernels.candidates import room_for_nearest
-    from microagg.partition._kernels.filter_space import filter_space
-    from microagg.partition._kernels.rows import distinct_rows
-    from microagg.partition._kernels.tree_build import build_tree
-    from microagg.partition._kernels.tree_search import room_for_search
-    from microagg.partition._kernels.vmdav_tree import form_variable_cells_tree, room_for_growing
-    from microagg.partition._kernels.walk import begin_walk
+    from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
+    from microagg.partition._kernels.mdav.filter_space import filter_space
+    from microagg.partition._kernels.mdav.nearest import allocate_nearest
+    from microagg.partition._kernels.mdav.rows import distinct_rows
+    from microagg.partition._kernels.mdav.tree.build import build_tree
+    from microagg.partition._kernels.mdav.tree.search import allocate_search
+    from microagg.partition._kernels.mdav.tree.variable_cells import allocate_growing, form_variable_cells_tree
 
-    announce_compiling(form_variable_cells_tree)
     n_records, dimension = X.shape
     space = filter_space(X)
-    walk = begin_walk(X, space)
-    rows, tree = build_tree(distinct_rows(X), space, walk)
+    tracker = track_centroid(X, space)
+    rows, tree = build_tree(distinct_rows(X), space, tracker)
     row_of = np.empty(n_records, dtype=np.int64)
     sizes = rows.end - rows.first
     starts = np.repeat(rows.first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
     row_of[rows.members[starts + np.arange(n_records)]] = np.repeat(np.arange(len(sizes)), sizes)
-    search = room_for_search(tree, dimension, k)
-    nearest, growing = room_for_nearest(k - 1), room_for_growing(k)
+    search = allocate_search(tree, dimension, k)
+    nearest, growing = allocate_nearest(k - 1), allocate_growing(k)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
     halt = current_halt()
     while state[0] >= k and not halt.now():
@@ -172,7 +217,7 @@ def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
             rows,
             tree,
             space,
-            walk,
+            tracker,
             search,
             nearest,
             growing,

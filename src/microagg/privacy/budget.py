@@ -70,11 +70,8 @@ class Budget:
     Notes
     -----
     *Sequential composition*: mechanisms on the same records cost the sum of their epsilons, so :meth:`divide` gives
-    shares that add up to what is divided. *Parallel composition*: mechanisms on disjoint groups of records cost what
-    one record can be part of. Where each record's group is fixed whatever its values are, that is the largest of the
-    epsilons (``touches=1``). Where the group depends on the record's values, a *replaced* record leaves one group and
-    enters another, and the cost is the sum of the two largest (``touches=2``): the difference between replacing a
-    record and removing one. :meth:`parallel` gives each group what is left divided by `touches`.
+    shares that add up to what is divided. Parallel composition, for disjoint groups of records, is not offered: no
+    method uses it.
 
     References
     ----------
@@ -94,7 +91,7 @@ class Budget:
         self._attributes = tuple(attributes)
         self._own = Fraction(0)
         self._expenses: list[Expense | list[Budget]] = []
-        self._groups: list[tuple[list[Budget], int]] = []
+        self._shares: list[Budget] = []
 
     @property
     def epsilon(self) -> float:
@@ -103,24 +100,13 @@ class Budget:
 
     @property
     def spent(self) -> Fraction:
-        """What was spent so far, by the rules of composition."""
-        of_groups = (
-            sum(sorted((part.spent for part in parts), reverse=True)[: touches or None], Fraction(0))
-            for parts, touches in self._groups
-        )
-        return self._own + sum(of_groups, Fraction(0))
+        """What was spent so far, here and by all shares: epsilons add up."""
+        return self._own + sum((share.spent for share in self._shares), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
         """What is neither spent nor given to shares."""
-        given = sum(
-            (
-                sum((part._total for part in parts), Fraction(0)) if not touches else parts[0]._total * touches
-                for parts, touches in self._groups
-            ),
-            Fraction(0),
-        )
-        return self._total - self._own - given
+        return self._total - self._own - sum((share._total for share in self._shares), Fraction(0))
 
     @property
     def ledger(self) -> tuple[Expense, ...]:
@@ -174,37 +160,21 @@ class Budget:
             weights = {name: Fraction(weight) for name, weight in among.items()}
         else:
             weights = dict.fromkeys(among, Fraction(1))
-        whole, left = sum(weights.values()), self._something_left("divide")
+        whole, left = sum(weights.values()), self.remaining
+        if left <= 0:
+            raise GuaranteeError(f"nothing is left of epsilon = {float(self._total):.6g} to divide")
         shares = {
             name: Budget(left * weight / whole, self._of_share(name) if attributes is None else attributes[name])
             for name, weight in weights.items()
         }
-        self._give(list(shares.values()), 0)
+        if not shares:
+            raise ParameterError("a budget is divided among at least one")
+        self._shares += shares.values()
+        self._expenses.append(list(shares.values()))
         return shares
-
-    def parallel(self, groups: Iterable[str], *, touches: int = 1) -> dict[str, Budget]:
-        """Give each of several disjoint groups of records a budget of its own; see the notes on `touches`."""
-        if touches not in (1, 2):
-            raise ParameterError("touches must be 1 (groups do not depend on the records) or 2 (they do)")
-        left = self._something_left("divide")
-        parts = {name: Budget(left / touches, self._attributes) for name in groups}
-        self._give(list(parts.values()), touches)
-        return parts
 
     def _of_share(self, name: str) -> tuple[str, ...]:
         return (name,) if name in self._attributes else self._attributes
-
-    def _give(self, parts: list[Budget], touches: int) -> None:
-        if not parts:
-            raise ParameterError("a budget is divided among at least one")
-        self._groups.append((parts, touches))
-        self._expenses.append(parts)
-
-    def _something_left(self, what: str) -> Fraction:
-        left = self.remaining
-        if left <= 0:
-            raise GuaranteeError(f"nothing is left of epsilon = {float(self._total):.6g} to {what}")
-        return left
 
     def as_dict(self) -> dict[str, Any]:
         """The budget and what was spent of it, for statements."""

@@ -7,8 +7,8 @@ so that scores and their sensitivity are exact.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Noise, select
 
@@ -21,8 +21,6 @@ __all__ = [
     "score_sensitivity",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 STEP = 2.0**-20
 

@@ -48,7 +48,7 @@ class Guarantee:
     against : str
         Who is kept from what.
     attributes : tuple of str
-        The attributes the promise speaks of.
+        The attributes that the promise is about.
     assumptions : tuple of str
         What must be true for the promise to hold.
     not_promised : tuple of str
@@ -70,7 +70,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Guarantee:
-        """The guarantee that :meth:`as_dict` told."""
+        """The guarantee that :meth:`as_dict` wrote."""
         lists = ("attributes", "assumptions", "not_promised")
         fields: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in content.items()}
         return cls(**fields)
@@ -98,8 +98,21 @@ _ASSUMED_OF_CELLS = (
 )
 
 
-def _order_unknown(order_kept: bool) -> tuple[str, ...]:
-    return ("nobody outside knows the order of the input's records, which was kept",) if order_kept else ()
+_ORDER_UNKNOWN = "nobody outside knows the order of the input's records, which was kept"
+_PUBLISHED_AS_THEY_ARE = (
+    "attributes declared confidential or non_confidential are published as they are; one that is known to outsiders "
+    "can single out a record"
+)
+_MEMBERSHIP = "who is in the table at all"
+
+
+def _clauses(*clauses: str) -> tuple[str, ...]:
+    """Clauses of a promise, in order, without those that are empty because they do not apply."""
+    return tuple(clause for clause in clauses if clause)
+
+
+def _less_diverse(guided_by: Sequence[str]) -> str:
+    return f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help"
 
 
 def k_anonymity(
@@ -132,31 +145,18 @@ def k_anonymity(
             f"published combination they compare with, at least {k} records share it"
         ),
         attributes=tuple(attributes),
-        assumptions=(*_ASSUMED_OF_CELLS, *_order_unknown(order_kept)),
-        not_promised=(
-            "confidential values: if all records of a cell share one, it is known of all of them",
-            *(
-                (f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help",)
-                if guided_by
-                else ()
-            ),
-            "attributes declared confidential or non_confidential are published as they are; "
-            "one that is known to outsiders can single out a record",
-            "who is in the table at all",
+        assumptions=_clauses(*_ASSUMED_OF_CELLS, _ORDER_UNKNOWN if order_kept else ""),
+        not_promised=_clauses(
+            "confidential values: if all records of a cell share one, it is known for all of them",
+            _less_diverse(guided_by) if guided_by else "",
+            _PUBLISHED_AS_THEY_ARE,
+            _MEMBERSHIP,
             "differential privacy: cells depend on the records",
-            *(
-                ("real values: a cell publishes those of one of its own records, shared by all of it",)
-                if medoids
-                else ()
-            ),
-            *(
-                (
-                    "combinations of attributes from different blocks: each block has cells of its own, and together "
-                    "they can single out a record",
-                )
-                if one_of_several
-                else ()
-            ),
+            "hiding of real values: each cell publishes those of one of its own records" if medoids else "",
+            "combinations of attributes from different blocks: each block has cells of its own, and together they can "
+            "single out a record"
+            if one_of_several
+            else "",
         ),
     )
 
@@ -185,9 +185,9 @@ def drawn_from_cells(
         else "chance"
     )
     spikes = (
-        f"; of {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
-        f"other values were drawn from mean and variance of at least {k} records that have another, of the cell or of "
-        "several"
+        f"; for {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
+        f"other values were drawn from the mean and variance of at least {k} records with other values, of this cell "
+        "or of several"
         if spiked
         else ""
     )
@@ -202,38 +202,27 @@ def drawn_from_cells(
             f"counts{spikes}; which record of the cell a published one stands beside is {dealt}"
         ),
         attributes=tuple(attributes),
-        assumptions=(
+        assumptions=_clauses(
             *_ASSUMED_OF_CELLS,
             "chance came from the system's secure source",
-            *_order_unknown(order_kept),
+            _ORDER_UNKNOWN if order_kept else "",
         ),
-        not_promised=(
+        not_promised=_clauses(
             "k-anonymity: published combinations may occur once, and counting them on the file shows nothing",
             "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
             "that some record of the cell has",
             "confidential values: each stands beside a draw from its own record's cell",
-            *(
-                (
-                    f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were "
-                    "dealt so that they can",
-                )
-                if paired_with
-                else ()
-            ),
-            *(
-                (f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help",)
-                if guided_by
-                else ()
-            ),
-            "attributes declared confidential or non_confidential are published as they are; "
-            "one that is known to outsiders can single out a record",
-            "who is in the table at all",
+            f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt so "
+            "that they can"
+            if paired_with
+            else "",
+            _less_diverse(guided_by) if guided_by else "",
+            _PUBLISHED_AS_THEY_ARE,
+            _MEMBERSHIP,
             "differential privacy: cells depend on the records, and their statistics carry no noise",
-            *(
-                ("combinations of attributes from different blocks: each block has cells of its own",)
-                if one_of_several
-                else ()
-            ),
+            "combinations of attributes from different blocks: each block has cells of its own"
+            if one_of_several
+            else "",
         ),
     )
 
@@ -263,7 +252,7 @@ def differential_privacy(
         that the original records are not what is protected.
     model : str
         :data:`EPSILON_DP` or :data:`EPSILON_IDP`. The latter compares the table at hand with its neighbours, and with
-        noise of the same scale on both: it says nothing about someone who can tell that scale.
+        noise of the same scale on both: it says nothing about someone who knows that scale.
     unprotected : sequence of str
         Attributes published as they are beside the protected ones.
     bounds_from_data : sequence of str
@@ -311,7 +300,7 @@ def differential_privacy(
         target=target,
         against=against,
         attributes=tuple(attributes),
-        assumptions=(
+        assumptions=_clauses(
             "each person or firm has one record in the table",
             "the number of records is public, and so are columns, their labels, and declared bounds, categories and "
             "resolutions, from which types follow: none of these was read off the records",
@@ -320,40 +309,34 @@ def differential_privacy(
             "the receipt, which holds the input's fingerprint, stays with the data holder",
             "noise came from OpenDP's exact samplers, fed by the system's secure source",
             "other releases of the same records count: their epsilons add up",
-            *(
-                (
-                    f"the bounds of {names_phrase(bounds_from_data)} were read from the data (1.5 x the largest value, "
-                    "and where there are negative ones the smallest): the promise is conditional on them, and does not "
-                    "cover what they tell about these values",
-                )
-                if bounds_from_data
-                else ()
-            ),
+            f"the bounds of {names_phrase(bounds_from_data)} were read from the data (1.5 x the largest value, and "
+            "where there are negative ones the smallest): the promise is conditional on them, and does not cover what "
+            "they reveal about these values"
+            if bounds_from_data
+            else "",
             *assumptions,
         ),
-        not_promised=(
-            *(
-                ()
-                if of_records
-                else (
-                    "differential privacy of the original records, at any epsilon: the partition depends on the "
-                    "records and carries no noise"
-                    + (
-                        ", and records of one cell publish equal values, so the release shows which records were put "
-                        "together"
-                        if equal_values
-                        else "; what cells publish tells much of it"
-                    ),
-                )
-            ),
+        not_promised=_clauses(
+            "" if of_records else _originals_unprotected(equal_values),
             *not_promised,
-            *(
-                (f"anything about {names_phrase(unprotected)}, published as they are beside the protected attributes",)
-                if unprotected
-                else ()
-            ),
-            *(("hiding of which row is whose: the order of the input's records was kept",) if order_kept else ()),
-            "who is in the table at all: the number of records is taken as public; records are replaced, not removed",
-            "truth about the whole: what is learned of everyone can be applied to anyone, in the table or not",
+            f"anything about {names_phrase(unprotected)}, published as they are beside the protected attributes"
+            if unprotected
+            else "",
+            "hiding of which row is whose: the order of the input's records was kept" if order_kept else "",
+            f"{_MEMBERSHIP}: the number of records is taken as public; records are replaced, not removed",
+            "protection from general truths: what is learned about everyone can be applied to anyone, in the table or "
+            "not",
         ),
+    )
+
+
+def _originals_unprotected(equal_values: bool) -> str:
+    shown = (
+        ", and records of one cell publish equal values, so the release shows which records were put together"
+        if equal_values
+        else "; what cells publish reveals much of it"
+    )
+    return (
+        "differential privacy of the original records, at any epsilon: the partition depends on the records and "
+        f"carries no noise{shown}"
     )

@@ -12,7 +12,7 @@ proof. So nothing here adds noise to a float:
 4. Only then are the noisy integers divided and scaled back to floats. That is post-processing: no rounding in it can
    cost privacy.
 
-Statistics that cannot be had as integers go through :func:`laplace_on_reals`, which adds the rounding error to the
+Statistics that cannot be computed in integers go through :func:`laplace_on_reals`, which adds the rounding error to the
 sensitivity instead.
 
 References
@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._random import uniforms_from
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget, float_above, float_below
 
@@ -48,8 +48,6 @@ __all__ = [
     "step_of",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _FINEST = 40
 _LARGEST_COUNT = 2**62
@@ -67,7 +65,7 @@ class Noise(Protocol):
         ...
 
     def uniforms(self, count: int) -> FloatArray:
-        """Independent uniform draws, strictly between 0 and 1, for chance that is no noise: draws of records."""
+        """Independent uniform draws, strictly between 0 and 1, for chance that is not noise: draws of records."""
         ...
 
 
@@ -191,7 +189,7 @@ def add_laplace(
     on : str
         What was noised, for the ledger.
     step : float
-        What one count is worth, so that the ledger can tell sensitivity and scale in the unit of `on`.
+        What one count is worth, so that the ledger can state sensitivity and scale in the unit of `on`.
 
     Notes
     -----

@@ -7,15 +7,12 @@ never a record again, so it costs nothing.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Grid, Noise, add_laplace
 
 __all__ = ["in_order", "noisy_run_means", "spread_steps"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def noisy_run_means(
@@ -65,7 +62,7 @@ def noisy_run_means(
     """
     ordered = np.sort(grid.counts(values))
     sums = np.add.reduceat(ordered, np.cumsum(sizes) - sizes)
-    step = grid.width / grid.steps / int(sizes.min())  # the ledger tells the scale on the mean of a smallest run
+    step = grid.width / grid.steps / int(sizes.min())  # the ledger states the scale on the mean of a smallest run
     noisy = add_laplace(sums, grid.steps, budget=budget, noise=noise, on=on, step=step)
     return grid.values(noisy.astype(np.float64) / sizes)
 

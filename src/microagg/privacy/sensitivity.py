@@ -42,8 +42,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import ParameterError
 
 __all__ = [
@@ -60,8 +60,7 @@ __all__ = [
     "spectra_sensitivity",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-Sizes = int | npt.NDArray[np.int64]
+Sizes = int | IntArray
 
 LEAST_RECORDS = {0: 1, 1: 2, 2: 4}
 """For each m, the smallest cell whose sensitivities are proved."""
@@ -77,7 +76,7 @@ def _require(sizes: Sizes, m: int, what: str) -> None:
 
 
 def mean_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
-    """Of the mean, all attributes together: ``sum(widths) / k`` (Proposition 5).
+    """Sensitivity of the mean, all attributes together: ``sum(widths) / k`` (Proposition 5).
 
     Examples
     --------
@@ -89,7 +88,7 @@ def mean_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
 
 
 def covariance_sensitivity(width_i: float, width_j: float, sizes: Sizes) -> FloatArray:
-    """Of one element of the unbiased covariance: ``width_i width_j / k`` (Proposition 6), k >= 2.
+    """Sensitivity of one element of the unbiased covariance: ``width_i width_j / k`` (Proposition 6), k >= 2.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def covariance_sensitivity(width_i: float, width_j: float, sizes: Sizes) -> Floa
 
 
 def coskewness_sensitivity(width_i: float, width_j: float, width_l: float, sizes: Sizes) -> FloatArray:
-    """Of one element of Fisher's coskewness: ``width_i width_j width_l / k`` (Proposition 8), k >= 4.
+    """Sensitivity of one element of Fisher's coskewness: ``width_i width_j width_l / k`` (Proposition 8), k >= 4.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def coefficients_sensitivity(
     pairs: Sequence[tuple[int, int]] = (),
     triples: Sequence[tuple[int, int, int]] = (),
 ) -> FloatArray:
-    """Of mean and the named elements of covariance and coskewness together (Theorem 11, i): the sum of theirs.
+    """Sensitivity of mean and named elements of covariance and coskewness together (Theorem 11, i): the sum of theirs.
 
     Examples
     --------
@@ -138,13 +137,13 @@ def coefficients_sensitivity(
 
 
 def eigenvalue_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
-    """Of one eigenvalue of the covariance: ``|widths|^2 / k`` (Weyl; section 5.2 of the paper)."""
+    """Sensitivity of one eigenvalue of the covariance: ``|widths|^2 / k`` (Weyl; section 5.2 of the paper)."""
     _require(sizes, 1, "covariance")
     return np.asarray(np.dot(widths, widths) / np.asarray(sizes))
 
 
 def eigenvalues_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
-    """Of all eigenvalues of the covariance together: ``sqrt(d) |widths|^2 / k`` (Proposition 9).
+    """Sensitivity of all eigenvalues of the covariance together: ``sqrt(d) |widths|^2 / k`` (Proposition 9).
 
     Examples
     --------
@@ -155,7 +154,7 @@ def eigenvalues_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
 
 
 def eigenvector_sensitivity(widths: FloatArray, sizes: Sizes, gaps: FloatArray) -> FloatArray:
-    """Local, of one eigenvector of the covariance up to its sign; the safe form of Proposition 9.
+    """Local sensitivity of one eigenvector of the covariance up to its sign; the safe form of Proposition 9.
 
     ``sqrt(d) min(sqrt(2), 2^(3/2) |widths|^2 / (k gap))``. The printed bound lacks the factor ``2^(3/2)`` and
     the alignment of signs, and does not hold.
@@ -179,13 +178,18 @@ def _eigenvector(perturbation: FloatArray, gaps: FloatArray, d: int) -> FloatArr
 
 
 def coskewness_eigenvalues_sensitivity(widths: FloatArray, sizes: Sizes) -> FloatArray:
-    """Of all eigenvalues of the d slices of the coskewness: ``sqrt(d) sum(widths) |widths|^2 / k`` (Proposition 10)."""
+    """Sensitivity of all eigenvalues of the d slices of the coskewness (Proposition 10).
+
+    It is ``sqrt(d) sum(widths) |widths|^2 / k``.
+    """
     _require(sizes, 2, "coskewness")
     return np.asarray(np.sum(widths)) * eigenvalues_sensitivity(widths, sizes)
 
 
 def coskewness_eigenvector_sensitivity(widths: FloatArray, sizes: Sizes, gaps: FloatArray) -> FloatArray:
-    """Local, of one eigenvector of each slice of the coskewness up to its sign; the safe form of Proposition 10.
+    """Local sensitivity of one eigenvector of each slice of the coskewness; the safe form of Proposition 10.
+
+    Eigenvectors are taken up to their sign.
 
     Parameters
     ----------
@@ -200,7 +204,7 @@ def coskewness_eigenvector_sensitivity(widths: FloatArray, sizes: Sizes, gaps: F
 def spectra_sensitivity(
     widths: FloatArray, sizes: Sizes, gaps: FloatArray, coskewness_gaps: FloatArray | None = None
 ) -> FloatArray:
-    """Local, of mean and spectra together (Theorem 11, ii, with the safe eigenvector bounds).
+    """Local sensitivity of mean and spectra together (Theorem 11, ii, with the safe eigenvector bounds).
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import label_combinations
 from microagg.errors import GuaranteeError, TableError
@@ -89,7 +88,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
             raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
-    sizes = _sizes(codes, table.num_rows)
+    sizes = np.bincount(label_combinations(codes, table.num_rows))
     below = sizes[sizes < k]
     return Recount(
         attributes=tuple(attributes),
@@ -99,15 +98,6 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
         records_below=int(below.sum()),
         k=k,
     )
-
-
-def _sizes(codes: Sequence[npt.NDArray[np.generic]], n_records: int) -> npt.NDArray[np.int64]:
-    if not n_records:
-        return np.zeros(0, dtype=np.int64)
-    # The codes of one attribute are small numbers as they are, but for missing ones.
-    labels = codes[0].astype(np.int64) + 1 if len(codes) == 1 else label_combinations(codes, n_records)
-    sizes = np.bincount(labels)
-    return sizes[sizes > 0]
 
 
 def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:
@@ -151,8 +141,8 @@ def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding
     beyond = {name: count for name, count in counts.items() if count}
     if not beyond:
         return []
-    said = f"{sum(beyond.values())} times or dates do not exist, in {columns_phrase(list(beyond))}"
-    return [Finding("values", False, said)]
+    detail = f"{sum(beyond.values())} times or dates do not exist, in {columns_phrase(list(beyond))}"
+    return [Finding("values", False, detail)]
 
 
 def require_k(count: Recount, where: str) -> None:
@@ -169,5 +159,5 @@ def require_public(findings: Sequence[Finding], where: str) -> None:
     """Raise unless everything that was found on a table is as it must be."""
     broken = [finding for finding in findings if not finding.holds]
     if broken:
-        said = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
-        raise GuaranteeError(f"{where} does not look like what the method makes: {said}. Nothing was written")
+        details = "; ".join(f"{finding.name}: {finding.detail}" for finding in broken)
+        raise GuaranteeError(f"{where} does not look like what the method makes: {details}. Nothing was written")

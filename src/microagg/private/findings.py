@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def check_private_table(table: pa.Table, recipe: Recipe) -> list[Finding]:
     return found
 
 
-def check_public_values(table: pa.Table, recipe: Recipe, candidates: Sequence[str] = ()) -> Finding:
+def check_public_values(table: pa.Table, recipe: Recipe) -> Finding:
     """Every protected value lies within public bounds or is a public category; none is missing."""
     from_data = bounds_read_from_data(recipe)
     names = recipe.schema.quasi_identifiers

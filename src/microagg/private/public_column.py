@@ -37,8 +37,8 @@ _LARGEST_INTEGER = 2.0**62
 class PublicColumn:
     """The values of one attribute, each measured by itself.
 
-    :class:`microagg.schema.encode.Measured` counts dates from the earliest one and categories as they are found; here
-    no record's number depends on another record, so tables that differ in one record differ in one number.
+    :class:`microagg.schema.encode.EncodedColumn` counts dates from the earliest one and categories as they are found.
+    Here no record's number depends on another record, so tables that differ in one record differ in one number.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
 from microagg.space.blocks import choose_blocks, contiguous_blocks
 from microagg.space.mixed import mixed_space
-from microagg.statements.promises import describe_aggregate, describe_space
+from microagg.statements.promises import describe_aggregation, describe_space
 from microagg.tables.phrases import columns_phrase
 
 if TYPE_CHECKING:
@@ -163,5 +163,5 @@ def _describe_stages(
     return Stages(
         cells=tuple(block.sizes for block in blocks),
         space=describe_space(recipe) | ({"guided": list(guided_by)} if guided_by else {}),
-        aggregate=describe_aggregate(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
+        aggregate=describe_aggregation(recipe) | ({"paired": list(paired_by)} if paired_by else {}),
     )

@@ -14,7 +14,7 @@ from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversi
 from microagg.partition.base import within_cell_sse
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 from microagg.space.guides import Guide, GuidedSpace, PlainSpace
 from microagg.space.mixed import mixed_space
 from microagg.space.standardize import standardize
@@ -48,7 +48,7 @@ class StageDescription:
 def shape_space(
     matrix: FloatArray,
     attributes: Sequence[str],
-    guides: Sequence[Measured],
+    guides: Sequence[EncodedColumn],
     recipe: Recipe,
     form_cells: Callable[[FloatArray], IntArray],
 ) -> GuidedSpace:
@@ -60,7 +60,7 @@ def shape_space(
         The block's quasi-identifiers.
     attributes : sequence of str
         Their names.
-    guides : sequence of Measured
+    guides : sequence of EncodedColumn
         The attributes that help, as :func:`microagg.releases.prepare.prepare` settled them.
     form_cells : callable
         From a matrix to cells, as the recipe's method forms them; a guide may try it.
@@ -78,7 +78,7 @@ def describe_guidance(
     matrix: FloatArray,
     attributes: Sequence[str],
     labels: IntArray,
-    guides: Sequence[Measured],
+    guides: Sequence[EncodedColumn],
     recipe: Recipe,
 ) -> StageDescription:
     """Say that the cells of a block were guided, by what, and how diverse the guiding attributes are in them."""
@@ -138,7 +138,7 @@ def _guide_of(recipe: Recipe) -> Guide:
 
 
 def describe_pairing(
-    attributes: Sequence[str], labels: IntArray, paired: Sequence[Measured], recipe: Recipe
+    attributes: Sequence[str], labels: IntArray, paired: Sequence[EncodedColumn], recipe: Recipe
 ) -> StageDescription:
     """Say that the draws of a block were paired with labels, and how diverse these are in the cells."""
     if not paired:
@@ -168,7 +168,7 @@ def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:
     return "" if len(attributes) == len(recipe.schema.quasi_identifiers) else f" (cells of {names_phrase(attributes)})"
 
 
-def cells_diversity(guides: Sequence[Measured], labels: IntArray) -> Diversity:
+def cells_diversity(guides: Sequence[EncodedColumn], labels: IntArray) -> Diversity:
     """How diverse attributes published as they are turn out within cells."""
     exact, coarse = [], []
     for guide in guides:

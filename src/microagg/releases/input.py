@@ -255,7 +255,7 @@ def _reads_otherwise(typed: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
 
 
 def _refuse_numbers_as_text(table: pa.Table, recipe: Recipe, dialect: Dialect) -> None:
-    """A protected numeric column that is still text was not understood; what it looks like tells the line to add."""
+    """A protected numeric column that is still text was not understood; what it looks like suggests the line to add."""
     there, private = set(table.column_names), recipe.entry.is_private
     for name in recipe.schema.quasi_identifiers:
         attribute = recipe.attributes[name]

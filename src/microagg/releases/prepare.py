@@ -16,8 +16,8 @@ from microagg.recipe.choices import AggregateForm, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
 from microagg.schema.attribute import Attribute, Kind
-from microagg.schema.encode import Measured, measure
-from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
+from microagg.schema.encode import EncodedColumn, encode
+from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
@@ -39,11 +39,11 @@ class Prepared:
         The records that will be published.
     rows : ndarray
         Their places in the input.
-    measured : dict of name to Measured
+    measured : dict of name to EncodedColumn
         The quasi-identifiers, in the order of the table; missing values settled by the policy.
-    guides : dict of name to Measured
+    guides : dict of name to EncodedColumn
         Attributes that help to form the cells and are published as they are; missing values settled by the policy.
-    paired : dict of name to Measured
+    paired : dict of name to EncodedColumn
         Attributes that draws are paired with, published as they are; no missing value is filled in.
     weights : ndarray or None
     remarks : tuple of str
@@ -51,9 +51,9 @@ class Prepared:
 
     frame: Frame
     rows: IntArray
-    measured: dict[str, Measured]
-    guides: dict[str, Measured]
-    paired: dict[str, Measured]
+    measured: dict[str, EncodedColumn]
+    guides: dict[str, EncodedColumn]
+    paired: dict[str, EncodedColumn]
     weights: FloatArray | None
     remarks: tuple[str, ...]
 
@@ -72,12 +72,12 @@ REMARKS = {
         r"publishes a value only where all its records have one)?",
     ),
 }
-"""What may be said of missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
+"""Remarks on missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
 STRATA = (
     r"no cell crosses the strata of <strata>"
     r"(, but for strata with fewer than k records \(<records>\), which were merged; their cells <published>)?"
 )
-"""What is said of strata."""
+"""The remark on strata."""
 
 
 def prepare(frame: Frame, recipe: Recipe) -> Prepared:
@@ -85,7 +85,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
     protected = set(recipe.schema.quasi_identifiers)
     names = [name for name in frame.names if name in protected]
     data_free = recipe.entry.data_free_space
-    measured = [measure(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
+    measured = [encode(frame.column(name), recipe.attributes[name], data_free=data_free) for name in names]
     guides, paired = (
         [_measure_guide(frame.column(name), recipe.attributes[name]) for name in names_of]
         for names_of in (recipe.guides, recipe.aggregate.paired_with)
@@ -146,7 +146,7 @@ def unprepared(frame: Frame) -> Prepared:
     return Prepared(frame, np.arange(frame.n_records), {}, {}, {}, None, ())
 
 
-def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
+def _refuse_missing(what: str, incomplete: Sequence[EncodedColumn]) -> None:
     if incomplete:
         counts = names_phrase([f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete])
         raise TableError(
@@ -155,15 +155,15 @@ def _refuse_missing(what: str, incomplete: Sequence[Measured]) -> None:
         )
 
 
-def _measure_guide(column: Column, attribute: Attribute) -> Measured:
+def _measure_guide(column: Column, attribute: Attribute) -> EncodedColumn:
     """Measure a column that is published as it is: its numbers may have been kept as the text of a file."""
     import pyarrow as pa
 
     if attribute.kind is Kind.NUMERIC and column.is_text:
-        # What is no number stays text, and is refused with its count by `measure`.
+        # What is not a number stays text, and is refused with its count by `encode`.
         with suppress(pa.ArrowInvalid):
             column = Column(column.name, column.values.cast(pa.float64()))
-    return measure(column, attribute)
+    return encode(column, attribute)
 
 
 def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
@@ -184,7 +184,7 @@ def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
     return weights / largest  # only their ratios count, and sums of these cannot overflow
 
 
-def _impute(column: Measured, weights: FloatArray | None) -> Measured:
+def _impute(column: EncodedColumn, weights: FloatArray | None) -> EncodedColumn:
     present = column.values[~column.missing]
     if not len(present):
         raise TableError(f"column {column.name!r} has no value at all to impute from")
@@ -244,5 +244,5 @@ def published_of_merged(recipe: Recipe) -> str:
 
 def _at_least(records: int, k: int) -> str:
     """How many records a public remark is about: in two digits, and of few not how few."""
-    least = max(k, LEAST_TOLD)
+    least = max(k, LEAST_SHOWN)
     return f"fewer than {least} in all" if records < least else f"about {coarse_count(records)} in all"

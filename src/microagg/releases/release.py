@@ -19,7 +19,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
-from microagg.releases.folder.signing import SIGNATURE, signed
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest
 from microagg.releases.input import numbers_of_text, read_own
 from microagg.releases.strategy import strategy_of
 from microagg.statements.exposure import Exposure
@@ -66,9 +66,9 @@ class Release:
     original : Frame or None
         The input, for reports. Internal, as `blocks`.
     origins : ndarray or None
-        For each released record its place in the input; None if rows are no records. Internal.
+        For each released record its place in the input; None if rows are not records. Internal.
     exposure : Exposure or None
-        Of a k-anonymous release what k does not hide, counted exactly. Internal; the statement has it rounded.
+        What k does not hide in a k-anonymous release, counted exactly. Internal; the statement has it rounded.
     """
 
     frame: Frame = field(repr=False)
@@ -155,7 +155,9 @@ class Release:
             manifest = replace(self.manifest, output={"table": name, "sha256": files})
             (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
             if sign is not None:
-                (partial / SIGNATURE).write_text(signed((partial / MANIFEST).read_bytes(), sign), encoding="utf-8")
+                (partial / SIGNATURE).write_text(
+                    sign_manifest((partial / MANIFEST).read_bytes(), sign), encoding="utf-8"
+                )
             published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
             receipt = Receipt(self.digest, self.manifest.id, published, self.origins)
             beside[receipt.name_beside(folder)] = receipt.as_json()
@@ -198,8 +200,8 @@ class Release:
             False writes the public form: no value of a record, nothing exact of the original. True adds figures of
             the original, of single cells and of single records; it is never written into a folder of a release.
         full : bool, default False
-            Take all default measures on all records, which may last; otherwise a quick choice, of large tables on a
-            sample.
+            Take all default measures on all records, which may take long; otherwise a quick choice, for large
+            tables on a sample.
         overwrite : bool, default False
         sign : path, optional
             A private key to sign the folder of this release with again; without it a signed folder is not changed.
@@ -232,12 +234,12 @@ class Release:
         full: bool = False,
     ) -> Report:
         """The report; on a table that was written it is about that table as it is read, as a check will be."""
-        from microagg.report.document import Report
-        from microagg.report.source import Material
+        from microagg.releases.report_results import make_report
+        from microagg.report.source import ReportRequest
 
-        released, original = self._measured(written)
-        return Report.of(
-            Material(
+        released, original = self._tables_to_measure(written)
+        return make_report(
+            ReportRequest(
                 released,
                 self.recipe,
                 original,
@@ -251,7 +253,7 @@ class Release:
             )
         )
 
-    def _measured(self, written: Path | None) -> tuple[Frame, Frame | None]:
+    def _tables_to_measure(self, written: Path | None) -> tuple[Frame, Frame | None]:
         """The released and the original table to measure: text that was kept as it is written is read as it will be."""
         released = self.frame if written is None else Frame.wrap(read_own(written, self.recipe))
         if written is None:

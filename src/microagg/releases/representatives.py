@@ -33,7 +33,7 @@ from microagg.aggregate.sampling import (
 from microagg.aggregate.spikes import Spike, draw_around, find_spike
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ _LARGEST_INTEGER = 2.0**61
 
 
 def published_columns(
-    measured: Sequence[Measured], cells: Cells, matrix: FloatArray, recipe: Recipe
+    measured: Sequence[EncodedColumn], cells: Cells, matrix: FloatArray, recipe: Recipe
 ) -> dict[str, pa.Array]:
     """What each record's cell publishes, column by column."""
     medoids: npt.NDArray[np.int64] | None = None
@@ -66,11 +66,11 @@ def published_columns(
 
 
 def sampled_columns(
-    measured: Sequence[Measured],
+    measured: Sequence[EncodedColumn],
     cells: Cells,
     uniforms: Uniforms,
     k: int,
-    paired: Sequence[Measured] = (),
+    paired: Sequence[EncodedColumn] = (),
     *,
     n_moments: int = 1,
     content: Content = Content.PURE,
@@ -90,7 +90,7 @@ def sampled_columns(
     return {column.name: column.published(drawn[column.name]) for column in measured}
 
 
-def spikes_of(measured: Sequence[Measured], k: int) -> dict[str, Spike]:
+def spikes_of(measured: Sequence[EncodedColumn], k: int) -> dict[str, Spike]:
     """The numeric attributes that have a spike, each with it."""
     numeric = (column for column in measured if column.kind is Kind.NUMERIC)
     found = {column.name: find_spike(column.values, k) for column in numeric}
@@ -98,7 +98,7 @@ def spikes_of(measured: Sequence[Measured], k: int) -> dict[str, Spike]:
 
 
 def _draws(
-    measured: Sequence[Measured], cells: Cells, uniforms: Uniforms, k: int, n_moments: int, content: Content
+    measured: Sequence[EncodedColumn], cells: Cells, uniforms: Uniforms, k: int, n_moments: int, content: Content
 ) -> dict[str, FloatArray]:
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
     spikes = spikes_of(numeric, k)
@@ -124,12 +124,12 @@ def _draws(
 
 
 def _dealt(
-    measured: Sequence[Measured],
+    measured: Sequence[EncodedColumn],
     drawn: dict[str, FloatArray],
     cells: Cells,
     uniforms: Uniforms,
     k: int,
-    paired: Sequence[Measured],
+    paired: Sequence[EncodedColumn],
 ) -> npt.NDArray[np.int64]:
     """Which draw each record gets, by models of the paired attributes; several are taken as independent given x."""
     X = np.column_stack([column.values for column in measured])
@@ -164,7 +164,7 @@ def _drawn_numbers(
     return draw_skew_normal(skew_normal(moments.means, covariances, skewness), cells.labels, uniforms)
 
 
-def _representatives(column: Measured, choice: Representative, cells: Cells) -> FloatArray:
+def _representatives(column: EncodedColumn, choice: Representative, cells: Cells) -> FloatArray:
     if column.kind is Kind.NUMERIC:
         central = cell_means if choice is Representative.MEAN else cell_medians
         return rounded(column, central(column.values, cells))
@@ -182,7 +182,7 @@ def _representatives(column: Measured, choice: Representative, cells: Cells) -> 
     return cell_modes(column.values, cells)
 
 
-def rounded(column: Measured, values: FloatArray) -> FloatArray:
+def rounded(column: EncodedColumn, values: FloatArray) -> FloatArray:
     """Numbers as they are published: multiples of the resolution, within the bounds."""
     resolution = column.resolution
     if resolution is None:

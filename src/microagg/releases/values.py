@@ -10,7 +10,7 @@ from microagg.methods.output import MethodOutput, Stages
 from microagg.recipe.recipe import Recipe
 from microagg.releases.prepare import Prepared
 from microagg.releases.representatives import rounded
-from microagg.statements.promises import describe_aggregate, describe_space
+from microagg.statements.promises import describe_aggregation, describe_space
 
 __all__ = ["VALUES_MIXED", "mix_values"]
 
@@ -46,5 +46,5 @@ def mix_values(prepared: Prepared, recipe: Recipe) -> MethodOutput:
         raise TableError(
             "the attributes lie too far apart to mix their values. Bring them to scales that can be compared"
         )
-    stages = Stages(space=describe_space(recipe), aggregate=describe_aggregate(recipe))
+    stages = Stages(space=describe_space(recipe), aggregate=describe_aggregation(recipe))
     return MethodOutput(arrays, stages=stages, remarks=remarks, information_loss=loss)

@@ -1,7 +1,7 @@
 """What a public report may show: round numbers, and nothing about fewer than a handful of records.
 
-The released table is public, so what is computed from it alone tells nothing new. A report is still not the table: more
-people read it, and attributes that are published as they are hold values of records. So public figures are coarse.
+The released table is public, so what is computed from it alone reveals nothing new. A report is still not the table:
+more people read it, and attributes that are published as they are hold values of records. So public figures are coarse.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def round_to(value: float, step: float) -> float:
 def pool_bins(edges: Sequence[float], counts: Sequence[int], least: int) -> tuple[list[float], list[int]]:
     """Merge neighbouring bins until each is empty or has at least `least` records.
 
-    The smallest bin that has too few joins the nearest one with records (of two, the smaller). Nothing is left if all
+    The smallest bin that has too few joins the nearest one with records (the smaller of two). Nothing is left if all
     together are too few.
 
     Examples

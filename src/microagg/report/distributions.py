@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.report.disclosure import nice_step, pool_bins, pool_categories, public_step, round_to
 from microagg.schema.attribute import Attribute
 from microagg.tables.frames import Column
 
 __all__ = ["categories_before_and_after", "numbers_before_and_after", "public_categories", "public_numbers"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _PARTS = 20
 _BINS = 30
@@ -207,7 +206,7 @@ def _counts(column: Column) -> dict[Any, int]:
     return {label: int(count) for label, count in zip(found, counts, strict=True)}
 
 
-def _declared(attribute: Attribute) -> set[str]:
+def _declared_texts(attribute: Attribute) -> set[str]:
     named = {str(category) for category in attribute.categories or ()}
     return named | (set(attribute.taxonomy.nodes) if attribute.taxonomy is not None else set())
 
@@ -232,7 +231,7 @@ def public_categories(
     total = sum(counts.values())
     if total < max(least, 1):
         return {"type": "none", "note": f"fewer than {least} values: not shown"}
-    declared, original = _declared(attribute), {} if before is None else _counts(before)
+    declared, original = _declared_texts(attribute), {} if before is None else _counts(before)
     labels = list(counts)
     may_be_named = [
         str(label) in declared or str(label) in frequent or original.get(label, 0) >= least for label in labels

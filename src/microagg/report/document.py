@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
 from microagg.report.figures import bar_chart, histogram, shade
-from microagg.report.sections.attributes import attributes
-from microagg.report.sections.budget import budget
-from microagg.report.sections.cells import cells
-from microagg.report.sections.correlations import correlations
-from microagg.report.sections.exposure import exposure
-from microagg.report.sections.guarantees import promises, verdict
-from microagg.report.sections.measures import measures
-from microagg.report.sections.procedure import done
-from microagg.report.source import Material
+from microagg.report.sections import SECTIONS
+from microagg.report.source import ReportSource
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,17 +21,19 @@ __all__ = ["Report"]
 FORMAT = 1
 
 PUBLIC = (
-    "This is the public form. It shows no value of a record and no risk of a single record. Of the original records "
-    "nothing exact is shown: no smallest or largest value, no quantile, no distribution. Distributions of the released "
+    "This is the public form. It shows no value of a record and no risk of a single record. Nothing exact is shown "
+    "about the original records: no smallest or largest value, no quantile, no distribution. Distributions of the "
+    "released "
     "table are coarse: numbers of at most three digits, shares in whole percent, both ends open, nothing about fewer "
     "than {least} records. What the public statement and manifest of the release say is repeated as it is."
 )
 GONE = (
-    " The statement tells how many categories the original had, and names those that are gone if at least {least} "
+    " The statement says how many categories the original had, and names those that are gone if at least {least} "
     "original records had them."
 )
 PRIVATE = (
-    " The release is differentially private: what is told of the original records here was computed from the released "
+    " The release is differentially private: what is shown here about the original records was computed from the "
+    "released "
     "table alone."
 )
 INTERNAL = (
@@ -60,44 +55,38 @@ class Report:
     facts: Mapping[str, Any]
 
     @classmethod
-    def of(cls, material: Material) -> Report:
-        """Read the material; nothing of the release is computed again."""
-        told = INTERNAL if material.internal else PUBLIC.format(least=material.least)
-        gone = any(one["what"] == "categories" for one in (material.statement or {}).get("exposure", ()))
-        if gone and not material.internal:
-            told += GONE.format(least=material.least)
-        if material.is_private and not material.internal:
-            told += PRIVATE
-        return cls(
-            {
-                "format": FORMAT,
-                "microagg": __version__,
-                "form": "internal" if material.internal else "public",
-                "about_this_form": told,
-                "records": material.released.n_records,
-                "columns": len(material.released.names),
-                "verdict": verdict(material),
-                "promises": promises(material),
-                "exposure": exposure(material),
-                "done": done(material),
-                "attributes": attributes(material),
-                "correlations": correlations(material),
-                "cells": cells(material),
-                "measures": measures(material),
-                "budget": budget(material),
-            }
-        )
-
-    @property
-    def is_internal(self) -> bool:
-        return bool(self.facts["form"] == "internal")
+    def of(cls, source: ReportSource) -> Report:
+        """Put finished results into words and plain numbers; nothing is measured here."""
+        form = INTERNAL if source.internal else PUBLIC.format(least=source.least)
+        gone = any(one["what"] == "categories" for one in (source.statement or {}).get("exposure", ()))
+        if gone and not source.internal:
+            form += GONE.format(least=source.least)
+        if source.is_private and not source.internal:
+            form += PRIVATE
+        heading = {
+            "format": FORMAT,
+            "microagg": __version__,
+            "form": "internal" if source.internal else "public",
+            "about_this_form": form,
+            "records": source.released.n_records,
+            "columns": len(source.released.names),
+        }
+        return cls(heading | {section.name: section.make(source) for section in SECTIONS if section.make is not None})
 
     def as_json(self) -> str:
         return json.dumps(self.facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def as_html(self) -> str:
         """The page: no script, nothing to load, every word of the data escaped."""
-        return _environment().get_template("report.html").render(self.facts)
+        return _environment().get_template("report.html").render({**self.facts, "sections": self._on_page()})
+
+    def _on_page(self) -> list[dict[str, str]]:
+        """Sections that the page has, in order: those with a title that show no facts, or have some."""
+        return [
+            {"name": section.name, "title": section.title}
+            for section in SECTIONS
+            if section.title and (section.make is None or self.facts[section.name])
+        ]
 
 
 @cache

@@ -48,9 +48,9 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             ticks.append({"x": round(x, 1), "text": one["from"]})
             last = x
         x += width
-    told = ", ".join(bar["title"] for bar in bars[:_TOLD]) + (" ..." if len(bars) > _TOLD else "")
+    text = ", ".join(bar["title"] for bar in bars[:_TOLD]) + (" ..." if len(bars) > _TOLD else "")
     size = {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT}
-    return {**size, "bars": bars, "ticks": ticks, "told": told}
+    return {**size, "bars": bars, "ticks": ticks, "told": text}
 
 
 def _interval(one: Mapping[str, Any], side: str) -> str:
@@ -94,8 +94,8 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
                 ],
             }
         )
-    told = ", ".join(f"{row['label']} {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows)
-    return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows, "told": told}
+    text = ", ".join(f"{row['label']} {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows)
+    return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows, "told": text}
 
 
 def shade(value: float | None) -> str:

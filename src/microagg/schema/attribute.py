@@ -81,7 +81,7 @@ class Attribute(BaseModel):
         Published numbers are multiples of it (default: 1 for integers, none for floats; of differentially private
         methods none, as integers may be integers by chance); of dates in days, of times in seconds.
     categories : list, optional
-        The allowed categories; of an ordinal attribute, in their order.
+        The allowed categories; for an ordinal attribute, in their order.
     taxonomy : Taxonomy or ``{child: parent}``, optional
         Tree of a nominal attribute's categories; distance is then semantic. In a recipe file also the name of a file
         beside it; from Python ``Taxonomy.load(path)``.
@@ -104,7 +104,7 @@ class Attribute(BaseModel):
     @classmethod
     def _read_taxonomy(cls, value: Any) -> Any:
         if isinstance(value, str):  # a recipe's file is read by the recipe, which knows where it lies
-            raise ValueError("a taxonomy is { child = parent, ... } here; of a file, pass Taxonomy.load(path)")
+            raise ValueError("a taxonomy is { child = parent, ... } here; to use a file, pass Taxonomy.load(path)")
         return Taxonomy.from_parents(value) if isinstance(value, dict) else value
 
     @field_validator("bounds", mode="before")
@@ -131,7 +131,7 @@ class Attribute(BaseModel):
 
     @field_validator("bounds")
     @classmethod
-    def _ordered(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:
+    def _check_order(cls, value: tuple[Bound, Bound] | None) -> tuple[Bound, Bound] | None:
         if value is None:
             return None
         low, high = value

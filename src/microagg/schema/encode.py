@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
@@ -17,13 +17,13 @@ from microagg.tables.frames import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Measured", "measure", "ranks_of"]
+__all__ = ["EncodedColumn", "encode", "ranks_of"]
 
 _LARGEST = 1e300
 
 
 @dataclass(frozen=True)
-class Measured:
+class EncodedColumn:
     """A column on its scale.
 
     Attributes
@@ -33,12 +33,12 @@ class Measured:
     labels : tuple
         What the ranks or codes stand for; empty for numeric attributes.
     bounds : pair of float or None
-        Declared bounds on the scale of `values`; of an ordinal attribute its first and last rank.
+        Declared bounds on the scale of `values`; for an ordinal attribute its first and last rank.
     """
 
     column: Column
     attribute: Attribute
-    values: npt.NDArray[np.float64]
+    values: FloatArray
     labels: tuple[Any, ...] = ()
     bounds: tuple[float, float] | None = None
 
@@ -52,7 +52,7 @@ class Measured:
         return self.attribute.kind
 
     @property
-    def missing(self) -> npt.NDArray[np.bool_]:
+    def missing(self) -> BoolArray:
         return np.isnan(self.values)
 
     @property
@@ -61,7 +61,7 @@ class Measured:
         declared = self.attribute.resolution
         return self.column.resolution if declared is None else declared * self.column.unit
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Measured:
+    def take(self, rows: IntArray) -> EncodedColumn:
         """The same attribute of some of the records."""
         import pyarrow as pa
 
@@ -69,7 +69,7 @@ class Measured:
         column = replace(self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin)
         return replace(self, column=column, values=self.values[rows])
 
-    def published(self, values: npt.NDArray[np.float64]) -> pa.Array:
+    def published(self, values: FloatArray) -> pa.Array:
         """An array of the column's own type that says `values` (of this scale; NaN is missing)."""
         import pyarrow as pa
 
@@ -84,7 +84,7 @@ class Measured:
         return self.column.array.take(pa.array(rows, mask=missing))
 
 
-def measure(column: Column, attribute: Attribute, *, data_free: bool = False) -> Measured:
+def encode(column: Column, attribute: Attribute, *, data_free: bool = False) -> EncodedColumn:
     """Put a column on the scale its declaration names.
 
     Parameters
@@ -100,13 +100,13 @@ def measure(column: Column, attribute: Attribute, *, data_free: bool = False) ->
         declared or are not in the taxonomy, an ordinal attribute without an order. Counts are named, values never.
     """
     if attribute.kind is Kind.NUMERIC:
-        return _measure_numeric(column, attribute, data_free)
+        return _encode_numeric(column, attribute, data_free)
     if attribute.kind is Kind.ORDINAL:
-        return _measure_ordinal(column, attribute)
-    return _measure_nominal(column, attribute)
+        return _encode_ordinal(column, attribute)
+    return _encode_nominal(column, attribute)
 
 
-def _measure_numeric(column: Column, attribute: Attribute, data_free: bool) -> Measured:
+def _encode_numeric(column: Column, attribute: Attribute, data_free: bool) -> EncodedColumn:
     bounds = None
     if attribute.bounds is not None:
         outside = column.n_outside(*attribute.bounds)
@@ -123,10 +123,10 @@ def _measure_numeric(column: Column, attribute: Attribute, data_free: bool) -> M
     huge = int((np.abs(values) > _LARGEST).sum())
     if huge:
         raise TableError(f"column {column.name!r} holds {huge} values beyond {_LARGEST:g}; their mean cannot be taken")
-    return Measured(column, attribute, values, bounds=bounds)
+    return EncodedColumn(column, attribute, values, bounds=bounds)
 
 
-def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
+def _encode_ordinal(column: Column, attribute: Attribute) -> EncodedColumn:
     codes, found = column.encoded
     order = attribute.categories or column.ordered_categories
     if order is None and (column.is_text or column.is_boolean):
@@ -136,27 +136,27 @@ def _measure_ordinal(column: Column, attribute: Attribute) -> Measured:
         )
     labels = tuple(found) if order is None else tuple(order)
     values = ranks_of(column, codes, found, labels)
-    return Measured(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
+    return EncodedColumn(column, attribute, values, labels, (0.0, float(max(len(labels) - 1, 1))))
 
 
-def _measure_nominal(column: Column, attribute: Attribute) -> Measured:
+def _encode_nominal(column: Column, attribute: Attribute) -> EncodedColumn:
     codes, found = column.encoded
     labels = tuple(found) if attribute.categories is None else tuple(attribute.categories)
     if attribute.taxonomy is not None:
         absent = attribute.taxonomy.absent(labels)
         if absent:
             raise TableError(f"column {column.name!r} has {len(absent)} categories that are not in its taxonomy")
-    return Measured(column, attribute, ranks_of(column, codes, found, labels), labels)
+    return EncodedColumn(column, attribute, ranks_of(column, codes, found, labels), labels)
 
 
 def ranks_of(
     column: Column,
-    codes: npt.NDArray[np.int64],
+    codes: IntArray,
     found: Sequence[Any],
     labels: Sequence[Any],
     *,
     where: str = "among the declared ones",
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Place of each record's category in `labels`; NaN where missing."""
     place = {category_text(label): rank for rank, label in enumerate(labels)}
     places = np.array([place.get(category_text(label), -1) for label in found] + [-1], dtype=np.float64)

@@ -164,7 +164,7 @@ def _words_of(name: str) -> set[str]:
 
 
 def _round_range(column: Column) -> tuple[float, float] | None:
-    """A range of round numbers that holds all values with so much room that it tells little of them."""
+    """A range of round numbers that holds all values with so much room that it reveals little about them."""
     try:
         values = column.numbers() + column.origin
     except TableError:  # integers beyond 64 bits: a release will say so

@@ -52,8 +52,8 @@ def _doubtful_dates(notices: Mapping[str, Notice], dialect: Dialect) -> list[str
     for name, notice in notices.items():
         undecided = name not in dialect.date_formats and dialect.date_format is None
         if len(notice.date_formats) > 1 and undecided:
-            said = f"or {_toml(notice.date_formats[1])}; uncomment the right one, see below"
-            lines.append(_line(f"# date_format.{toml_key(name)}", notice.date_formats[0], said))
+            comment = f"or {_toml(notice.date_formats[1])}; uncomment the right one, see below"
+            lines.append(_line(f"# date_format.{toml_key(name)}", notice.date_formats[0], comment))
     return lines
 
 

@@ -98,10 +98,10 @@ def _keep_for_typed(notice: Notice, states_types: bool) -> Notice:
 def _doubtful(numbers: Numbers, dialect: Dialect) -> Notice:
     """Ask about numbers like 1.234 that were read as decimals, or are thousands by what other columns say."""
     if dialect.thousands == ".":
-        said = "do its points divide thousands, as it is read, or stand before three decimals?"
+        question = "do its points divide thousands, as it is read, or stand before three decimals?"
     else:
-        said = "do its points stand before three decimals, as it is read, or divide thousands?"
-    return Notice(said, numbers=numbers)
+        question = "do its points stand before three decimals, as it is read, or divide thousands?"
+    return Notice(question, numbers=numbers)
 
 
 def _as_read(notice: Notice, dialect: Dialect) -> Notice:
@@ -176,8 +176,8 @@ def _numbers_and_dates(
         commas += [name for name, one in written.items() if one.doubtful and one.thousands == ","]
     says_point = any(one.decimal == "." for one in (*written.values(), *doubles.values()))
     if commas and says_point and "decimal" not in fixed:
-        said = f"{columns_phrase(commas, limit=3)} with decimal commas, others with points: no setting reads both"
-        found.append(Decision("decimal", None, said, asks=True))
+        reason = f"{columns_phrase(commas, limit=3)} with decimal commas, others with points: no setting reads both"
+        found.append(Decision("decimal", None, reason, asks=True))
     elif commas:
         found.append(Decision("decimal", ",", f"{columns_phrase(commas, limit=3)} with decimal commas"))
     decimal = "," if commas and not says_point else dialect.decimal
@@ -193,12 +193,12 @@ def _numbers_and_dates(
     for form in ("parentheses", "trailing"):
         having = [name for name, one in written.items() if one.negatives == form]
         if having:
-            said = f"{columns_phrase(having, limit=3)} with {'(5)' if form == 'parentheses' else '5-'} for -5"
-            found.append(Decision("negatives", form, said))
+            reason = f"{columns_phrase(having, limit=3)} with {'(5)' if form == 'parentheses' else '5-'} for -5"
+            found.append(Decision("negatives", form, reason))
     units = {name: next(iter(one.units)) for name, one in written.items() if len(one.units) == 1 and one.units != {""}}
     if units:
-        said = f"{columns_phrase(list(units), limit=3)} with this beside the number, which is left out"
-        found.append(Decision("units", tuple(dict.fromkeys(units.values())), said))
+        reason = f"{columns_phrase(list(units), limit=3)} with this beside the number, which is left out"
+        found.append(Decision("units", tuple(dict.fromkeys(units.values())), reason))
     found += _dates(notices)
     taken = [one for one in found if one.key not in fixed]
     unique = {one.key: one for one in reversed(taken)}

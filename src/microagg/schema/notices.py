@@ -81,12 +81,12 @@ def notice_of_text(texts: Sequence[str], counts: Sequence[int]) -> Notice:
     share = sum(count for text, count in rest if text in known) / total
     others = len(rest) - len(known)
     if not others and len(numbers.units) == 1 and not _readable(numbers):
-        share = 0.0  # as in 192.168.0.1: digits and points that are no number
+        share = 0.0  # as in 192.168.0.1: digits and points, but not a number
     if share < _MOSTLY:
-        said = _about_words(words, counts, texts) if words else ""
+        question = _about_words(words, counts, texts) if words else ""
         if share >= _PARTLY:
-            said = f"{share:.0%} of its values are numbers and the others are not: is it one attribute?"
-        return Notice(question=said, maybe_missing=_codes(words))
+            question = f"{share:.0%} of its values are numbers and the others are not: is it one attribute?"
+        return Notice(question=question, maybe_missing=_codes(words))
     return _of_numbers(numbers, words, others, total)
 
 
@@ -120,7 +120,7 @@ def _of_dates(formats: tuple[str, ...], words: Sequence[str], total: int) -> Not
 
 
 def _of_most_dates(dates: set[str], words: Sequence[str]) -> Notice:
-    """Dates of several formats, or with values among them that are no dates."""
+    """Dates of several formats, or with values among them that are not dates."""
     formats = date_formats_of(dates)
     question = (
         "most of its values are dates, but no one format fits all: name those that stand for missing, or mend them"
@@ -129,25 +129,25 @@ def _of_most_dates(dates: set[str], words: Sequence[str]) -> Notice:
 
 
 def _of_numbers(numbers: Numbers, words: Sequence[str], others: int, total: int) -> Notice:
-    said = []
+    forms = []
     if "%" in "".join(numbers.units):
-        said.append("with a percent sign (20% is read as 20)")
+        forms.append("with a percent sign (20% is read as 20)")
     elif numbers.units != {""}:
-        said.append("with a unit or currency")
+        forms.append("with a unit or currency")
     if numbers.doubtful:
         mark = "commas" if numbers.thousands == "," else "points"
-        said.append(f"with {mark} that divide thousands, or stand before three decimals")
+        forms.append(f"with {mark} that divide thousands, or stand before three decimals")
     elif numbers.thousands is not None:
-        said.append("with thousands set apart")
+        forms.append("with thousands set apart")
     if numbers.decimal == "," and not numbers.doubtful:
-        said.append("with decimal commas")
+        forms.append("with decimal commas")
     if numbers.negatives != "sign":
-        said.append("with (5) for -5" if numbers.negatives == "parentheses" else "with 5- for -5")
+        forms.append("with (5) for -5" if numbers.negatives == "parentheses" else "with 5- for -5")
     if words:
         named = ", ".join(map(repr, _codes(words)))
-        said.append(f"among which {named} stand{'s' if len(words) == 1 else ''} for missing")
-    question = f"its values are numbers as text, {', '.join(said)}: is that right?"
-    if not said:
+        forms.append(f"among which {named} stand{'s' if len(words) == 1 else ''} for missing")
+    question = f"its values are numbers as text, {', '.join(forms)}: is that right?"
+    if not forms:
         question = "its values are numbers stored as text: are they amounts (numeric) or codes (nominal)?"
     if others:
         question = (
@@ -208,7 +208,7 @@ def how_to_read(name: str, column: pa.ChunkedArray, dialect: Dialect) -> str:
     n_other = sum(count for text, count in zip(texts, counts, strict=True) if not plain.fullmatch(text))
     if not n_other:
         return ""
-    said = f"{n_other} of {sum(counts)} values are not numbers"
+    problem = f"{n_other} of {sum(counts)} values are not numbers"
     lines = []
     if len(notice.date_formats) >= 1:
         lines.append(f'date_format = "{notice.date_formats[0]}"' + _or(notice.date_formats[1:]))
@@ -218,9 +218,9 @@ def how_to_read(name: str, column: pa.ChunkedArray, dialect: Dialect) -> str:
     if notice.missing:
         lines.append(f"missing = {{ {toml_key(name)} = {toml_list(notice.missing)} }}")
     if not lines:
-        return f"{said}. If some stand for missing, name them: [input] missing = {{ {toml_key(name)} = [...] }}"
+        return f"{problem}. If some stand for missing, name them: [input] missing = {{ {toml_key(name)} = [...] }}"
     return "".join(
-        [f"{said} as they are written. Add to the recipe:\n    [input]", *(f"\n    {line}" for line in lines)]
+        [f"{problem} as they are written. Add to the recipe:\n    [input]", *(f"\n    {line}" for line in lines)]
     )
 
 

@@ -51,8 +51,8 @@ class Schema:
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table with a column that is not declared, or without one that is.
 
-        Names of the table are told only if it shares names with the recipe: those of a file without a header are values
-        of its first record.
+        Names of the table are shown only if it shares names with the recipe: those of a file without a header are
+        values of its first record.
         """
         undeclared, absent = self._differences(names)
         if not undeclared and not absent:
@@ -93,8 +93,8 @@ class Schema:
         named = ", ".join(repr(name) for name in absent[:_MOST_TOLD]) + (" ..." if len(absent) > _MOST_TOLD else "")
         return (
             f"{n_undeclared} of {n_columns} columns of the table are not declared, and it lacks {len(absent)} of "
-            f"{len(self.attributes)} that the recipe declares: {named}. Its own names are not told: they may be "
-            "values of a record. If the file has no header, or another separator than it should, add to the recipe:"
+            f"{len(self.attributes)} that the recipe declares: {named}. Its own names are not shown: they may be "
+            "values of a record. If the file has no header, or another separator than expected, add to the recipe:"
             "\n"
             '    [input]\n    header = false\n    columns = ["...", ...]   # in the order of the file\n'
             "or separator = ..., skip_rows = ...; 'microagg init' finds out which"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.errors import RecipeError
 
 __all__ = ["Taxonomy", "category_text"]
@@ -36,7 +36,7 @@ def category_text(label: Any) -> str:
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A tree of categories, told as each node's parent.
+    """A tree of categories, given as each node's parent.
 
     Read one with :meth:`load` (an indented outline in a ``.txt`` file, or nested objects in a ``.json`` file) or
     build one with :meth:`from_parents`. The categories of an attribute may be any nodes, usually the leaves.
@@ -61,7 +61,7 @@ class Taxonomy:
     def __post_init__(self) -> None:
         roots = list(dict.fromkeys(parent for parent in self.parents.values() if parent not in self.parents))
         if len(roots) > 1:
-            raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_named(roots)}")
+            raise RecipeError(f"a taxonomy has one root; this one has {len(roots)}: {_quote_some(roots)}")
         self._refuse_cycles(roots)
         if not roots:
             raise RecipeError("a taxonomy has one root; this one has no categories")
@@ -74,7 +74,7 @@ class Taxonomy:
             while node not in reaches_root:
                 if node in path:
                     cycle = list(path)
-                    raise RecipeError(f"the taxonomy has a cycle through {_named(cycle[cycle.index(node) :])}")
+                    raise RecipeError(f"the taxonomy has a cycle through {_quote_some(cycle[cycle.index(node) :])}")
                 path[node] = None
                 node = self.parents[node]
             reaches_root.update(path)
@@ -198,11 +198,11 @@ class Taxonomy:
         return tuple(path)
 
     def absent(self, labels: Sequence[Any]) -> list[Any]:
-        """Those of `labels` that are no node of the tree."""
+        """Those of `labels` that are not nodes of the tree."""
         nodes = set(self.nodes)
         return [label for label in labels if category_text(label) not in nodes]
 
-    def distances(self, labels: Sequence[Any]) -> npt.NDArray[np.float64]:
+    def distances(self, labels: Sequence[Any]) -> FloatArray:
         """Semantic distance between every two of `labels`, in [0, 1).
 
         With A and B the two paths to the root, ``log2(1 + |A xor B| / |A or B|)``: the share of ancestors that
@@ -221,10 +221,10 @@ class Taxonomy:
         common = member @ member.T
         size = member.sum(axis=1)
         either = size[:, None] + size[None, :] - common
-        distances: npt.NDArray[np.float64] = np.log2(1.0 + (either - common) / either)
+        distances: FloatArray = np.log2(1.0 + (either - common) / either)
         return distances
 
 
-def _named(labels: Sequence[str], limit: int = 5) -> str:
+def _quote_some(labels: Sequence[str], limit: int = 5) -> str:
     shown = ", ".join(repr(label) for label in labels[:limit])
     return shown + (f" and {len(labels) - limit} more" if len(labels) > limit else "")

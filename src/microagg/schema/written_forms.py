@@ -90,7 +90,7 @@ class Numbers:
     texts : tuple of str
         Those that are numbers.
     decimal : str or None
-        None if no number tells.
+        None if no number shows it.
     thousands : str or None
     doubtful : bool
         True if every comma (or point) may divide thousands or stand before decimals, as in 20,000.
@@ -115,7 +115,7 @@ class Numbers:
 def numbers_in(texts: Iterable[str]) -> Numbers:
     """The texts that are numbers of some form, and the form."""
     tokens = [(text, token) for text in texts if (token := _TOKEN.match(text.strip())) is not None and _one_sign(token)]
-    if len({_unit(token) for _, token in tokens}) > 1:  # a letter that only some have is no unit: 12, 12a, 14
+    if len({_unit(token) for _, token in tokens}) > 1:  # a letter that only some have is not a unit: 12, 12a, 14
         tokens = [(text, token) for text, token in tokens if not (len(_unit(token)) == 1 and _unit(token).isalpha())]
     bodies = [token["body"] for _, token in tokens]
     blank = next((mark for mark in _BLANKS if any(mark in body for body in bodies)), None)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Space", "mixed_space"]
@@ -34,7 +34,7 @@ class Space:
     attributes: tuple[str, ...]
 
 
-def mixed_space(measured: Sequence[Measured], how: Standardize | str = Standardize.ZSCORE) -> Space:
+def mixed_space(measured: Sequence[EncodedColumn], how: Standardize | str = Standardize.ZSCORE) -> Space:
     """Put records into one Euclidean space.
 
     Each attribute adds its own term, times its weight, to the squared distance of two records:
@@ -46,7 +46,7 @@ def mixed_space(measured: Sequence[Measured], how: Standardize | str = Standardi
 
     Parameters
     ----------
-    measured : sequence of Measured
+    measured : sequence of EncodedColumn
         The attributes to use, of equal length.
     how : {"zscore", "minmax", "bounds", "none"}
         How numbers and ranks are standardised.
@@ -67,7 +67,7 @@ def mixed_space(measured: Sequence[Measured], how: Standardize | str = Standardi
     return Space(matrix, tuple(names))
 
 
-def _coordinates(measured: Measured, how: Standardize | str) -> npt.NDArray[np.float64]:
+def _coordinates(measured: EncodedColumn, how: Standardize | str) -> npt.NDArray[np.float64]:
     missing = measured.missing
     if measured.kind is Kind.NOMINAL:
         corners = _category_points(measured)
@@ -84,7 +84,7 @@ def _coordinates(measured: Measured, how: Standardize | str) -> npt.NDArray[np.f
     return np.hstack([points, missing[:, None].astype(np.float64)])
 
 
-def _category_points(measured: Measured) -> npt.NDArray[np.float64]:
+def _category_points(measured: EncodedColumn) -> npt.NDArray[np.float64]:
     """A point for each category, so that squared distances between them are those wanted."""
     n_categories = len(measured.labels)
     needed = 8 * n_categories * len(measured.values)

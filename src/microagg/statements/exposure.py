@@ -19,7 +19,7 @@ from microagg.evaluation.diversity import agreeing_records, single_values
 from microagg.evaluation.pairs import combinations
 from microagg.privacy.verify import Finding
 from microagg.schema.attribute import Kind, Role
-from microagg.statements.exposure_text import LEAST_TOLD, coarse_count
+from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
 from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _EXACT = 20
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many records are in classes that agree in a confidential attribute; of several blocks, in the worst."""
+    """How many records are in classes that agree in a confidential attribute; in the worst of several blocks."""
 
     attribute: str
     classes_of: tuple[str, ...]
@@ -85,12 +85,13 @@ class Exposure:
 
     @property
     def least(self) -> int:
-        return max(self.k, LEAST_TOLD)
+        return max(self.k, LEAST_SHOWN)
 
     def public(self) -> list[dict[str, Any]]:
         """What may be published: shares in whole percent, counts in two digits, nothing of fewer than max(k, 10).
 
-        Of a category how much it lost is told in tenths: with how many have it still, more would tell how many had it.
+        How much a category lost is given in tenths: together with how many have it still, more would show how many
+        had it.
         """
         n, least = self.n_records, self.least
         entries: list[dict[str, Any]] = []
@@ -116,7 +117,7 @@ class Exposure:
             if one.values >= least
         ]
         for gone in self.categories:
-            # Of those that are not named the figures would tell how many there were, if few had them.
+            # Figures of those that are not named would show how many there were, if few had them.
             hidden = sum(count for count in gone.vanished.values() if count < least)
             named = [label for label, count in gone.vanished.items() if count >= least]
             shrunk = {label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least}
@@ -178,7 +179,7 @@ class Exposure:
     def on_written(self, table: pa.Table, recipe: Recipe) -> Exposure:
         """The same, with all that a reader can count taken from the table as it was written."""
         read = Frame.of(table, "pyarrow")
-        counted = _counted(read, recipe, self.blocks)
+        counted = _count(read, recipe, self.blocks)
         categories = tuple(replace(one, after=_n_values(read, one.attribute)) for one in self.categories)
         return replace(counted, categories=categories, blocks=self.blocks)
 
@@ -198,7 +199,7 @@ def exposure_of(
         For what became of its categories.
     """
     chosen = tuple(tuple(block) for block in blocks)
-    counted = replace(_counted(released, recipe, chosen), blocks=chosen)
+    counted = replace(_count(released, recipe, chosen), blocks=chosen)
     if original is None:
         return counted
     named = [
@@ -212,7 +213,7 @@ def exposure_of(
 
 
 def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, Any]) -> Finding:
-    """Count again what a statement tells of this, as far as the published table alone shows it.
+    """Count again what a statement says about this, as far as the published table alone shows it.
 
     That is all but which categories the original had.
     """
@@ -226,12 +227,12 @@ def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, An
         return Finding(name, False, "is not in the statement, or damaged")
     frame = Frame.of(table, "pyarrow")
     if lacking.difference(frame.names):
-        return Finding(name, False, "cannot be counted: columns are lacking")
-    counted = _counted(frame, recipe, blocks)
+        return Finding(name, False, "cannot be counted: columns are missing")
+    counted = _count(frame, recipe, blocks)
     if _canonical(told_entries) != _canonical([*counted.public(), *gone]):
-        return Finding(name, False, "the statement tells it otherwise than the table shows it")
+        return Finding(name, False, "the statement says something else than the table shows")
     if not all(_can_be(entry, frame, recipe, counted.least) for entry in gone):
-        return Finding(name, False, "the statement tells of categories what cannot be")
+        return Finding(name, False, "what the statement says about categories cannot be true")
     return Finding(name, True, f"{len(told_entries)} figures of the statement were counted again on the table")
 
 
@@ -240,7 +241,7 @@ def _canonical(content: Any) -> str:
 
 
 def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) -> bool:
-    """Whether what is told of an attribute's categories fits the published ones; the original's a reader cannot see."""
+    """Whether what is stated about an attribute's categories fits the published ones."""
     attribute = recipe.attributes.get(entry["attribute"])
     if attribute is None or attribute.kind not in (Kind.NOMINAL, Kind.ORDINAL):
         return False
@@ -262,7 +263,7 @@ def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) 
         return False
 
 
-def _counted(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:
+def _count(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> Exposure:
     schema = recipe.schema
     confidential = [name for name in schema.of_role(Role.CONFIDENTIAL) if name in released.names]
     untouched = [name for name in released.names if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]

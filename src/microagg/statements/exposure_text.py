@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LEAST_TOLD", "TITLE", "coarse_count", "told"]
+__all__ = ["LEAST_SHOWN", "TITLE", "coarse_count", "describe_exposure"]
 
-LEAST_TOLD = 10
+LEAST_SHOWN = 10
 """The fewest records a public figure may be about, whatever k is."""
 
 TITLE = "What k does not hide:"
@@ -25,12 +25,13 @@ def coarse_count(count: int) -> int:
     return int(float(f"{count:.2g}"))
 
 
-def told(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:
-    """Entries as sentences, of each sort the first ones.
+def describe_exposure(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:
+    """Entries as sentences, the first ones of each sort.
 
     Examples
     --------
-    >>> told([{"what": "categories", "attribute": "job", "before": 9, "after": 8, "vanished": ["smith"], "shrunk": []}])
+    >>> gone = {"what": "categories", "attribute": "job", "before": 9, "after": 8, "vanished": ["smith"], "shrunk": []}
+    >>> describe_exposure([gone])
     ["'job' had 9 categories and has 8; vanished: smith"]
     """
     sentences = []
@@ -38,7 +39,7 @@ def told(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[s
         of_sort = [entry for entry in entries if entry["what"] == what]
         sentences += [tell(entry) for entry in of_sort[:shown]]
         if len(of_sort) > shown:
-            sentences.append(f"and so on of {len(of_sort) - shown} more attributes: statement.json has them")
+            sentences.append(f"and the same for {len(of_sort) - shown} more attributes, listed in statement.json")
     return sentences
 
 
@@ -54,7 +55,7 @@ def _agreement(entry: Mapping[str, Any]) -> str:
     else:
         how_many = f"{'all but ' if entry['all_but'] else ''}fewer than {entry['fewer_than']} records"
     return (
-        f"{how_many} share their published {_named(entry['classes_of'])} only with records of the same "
+        f"{how_many} share their published {_shorten(entry['classes_of'])} only with records of the same "
         f"{entry['attribute']!r}: whoever finds someone's class knows it"
     )
 
@@ -70,15 +71,15 @@ def _categories(entry: Mapping[str, Any]) -> str:
     name = repr(entry["attribute"])
     if entry["before"] is None:
         few = entry["fewer_than"]
-        said = f"of {name}, categories vanished that fewer than {few} records had each; it has {entry['after']}"
+        sentence = f"{name} lost categories that fewer than {few} records had each; {entry['after']} are left"
     else:
-        said = f"{name} had {entry['before']} categories and has {entry['after']}"
+        sentence = f"{name} had {entry['before']} categories and has {entry['after']}"
     if entry["vanished"]:
-        said += f"; vanished: {', '.join(entry['vanished'])}{', ...' if _more(entry) else ''}"
+        sentence += f"; vanished: {', '.join(entry['vanished'])}{', ...' if _more(entry) else ''}"
     if entry["shrunk"]:
         lost = [f"{one['category']} ({_lost(one)})" for one in entry["shrunk"]]
-        said += f"; shrank most: {', '.join(lost)}"
-    return said
+        sentence += f"; shrank most: {', '.join(lost)}"
+    return sentence
 
 
 def _lost(one: Mapping[str, Any]) -> str:
@@ -95,7 +96,7 @@ def _exactly(records: int, share: float) -> str:
     return f"{records} records ({100 * share:.1f} %)"
 
 
-def _named(attributes: Sequence[str]) -> str:
+def _shorten(attributes: Sequence[str]) -> str:
     few = 3
     return ", ".join(attributes) if len(attributes) <= few else f"{attributes[0]}, ..., {attributes[-1]}"
 

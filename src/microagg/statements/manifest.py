@@ -29,7 +29,7 @@ class InputDigest:
 
     A plain hash of a table would let anyone who knows all records but one try values for the last one until the
     hash agrees. So the manifest holds the hash of a random salt followed by the input; the salt and the plain
-    hash stay with the data holder, in the receipt. Of a differentially private release the salted hash stays there,
+    hash stay with the data holder, in the receipt. For a differentially private release the salted hash stays there,
     too: nothing that is published beside the noise depends on a record.
     """
 
@@ -87,7 +87,7 @@ class Manifest:
     Attributes
     ----------
     id : str
-        Random: tells this release from others, and nothing else.
+        Random: it distinguishes this release from others, and says nothing else.
     seeded : bool
         Whether chance was replaced by a fixed seed.
     recipe : dict

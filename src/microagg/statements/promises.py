@@ -1,4 +1,4 @@
-"""What a release promises and says of its stages, from its recipe and blocks of cells alone: a check does it again."""
+"""What a release promises and says of its stages; recipe and blocks of cells decide it, so a check can repeat it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from microagg.schema.attribute import Representative
 
 __all__ = [
     "SEEDED_NOISE",
-    "describe_aggregate",
+    "describe_aggregation",
     "describe_schema",
     "describe_space",
     "promise_draws",
@@ -25,7 +25,7 @@ __all__ = [
 Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Attributes that share cells, and those of them whose draws keep a value that many share."""
 
-SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed of the noise is not true of this table"
+SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed about the noise is not true for this table"
 
 
 def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
@@ -71,7 +71,7 @@ def describe_space(recipe: Recipe) -> dict[str, Any]:
     return {"standardize": str(recipe.space.standardize), "weights": weights}
 
 
-def describe_aggregate(recipe: Recipe) -> dict[str, Any]:
+def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
     """What cells publish, for the manifest."""
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}

@@ -10,22 +10,23 @@ from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import Recount
-from microagg.statements.exposure_text import TITLE, told
+from microagg.statements.exposure_text import TITLE, describe_exposure
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement", "printable"]
 
-_SHOWN = 12  # blocks of attributes, or expenses, that the text tells one by one; the JSON has them all
+_SHOWN = 12  # blocks of attributes, or expenses, that the text lists one by one; the JSON has them all
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
 
 NOTHING_TO_COUNT = (
-    "Nothing can be counted on the released table: that every cell has at least k records was checked when it was made."
+    "Nothing can be counted on the released table. When it was made, it was checked that every cell has at least k "
+    "records."
 )
 MADE_NOT_COUNTED = (
-    "Nothing of this can be counted on the released table: it is about how the table was made. That the table holds "
-    "nothing but values of the public domain was checked."
+    "None of this can be counted on the released table: it is about how the table was made. It was checked that the "
+    "table holds only values of the public domain."
 )
 NO_GUARANTEE = "No guarantee is stated: see the remarks."
 
@@ -46,9 +47,9 @@ class Statement:
     seeded : bool
         True if chance was replaced by a fixed seed.
     budget : dict or None
-        Of a differentially private release: epsilon, what was spent, and what each mechanism spent.
+        For a differentially private release: epsilon, what was spent, and what each mechanism spent.
     exposure : tuple of dict or None
-        Of a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
+        For a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -78,12 +79,12 @@ class Statement:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Statement:
-        """The statement that :meth:`as_dict` told; what it derives is derived again.
+        """The statement that :meth:`as_dict` wrote; what it derives is derived again.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If this is no statement.
+            If this is not a statement.
         """
         remarks = [str(remark) for remark in content["remarks"]]
         seeded = remarks[-1:] == [SEEDED]
@@ -116,7 +117,8 @@ class Statement:
             )
         if len(self.guarantees) > _SHOWN:
             lines += _paragraph(
-                f"The same on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names them."
+                f"The same holds on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names "
+                "them."
             )
         # Guarantees on several blocks differ in their attributes only.
         for guarantee in self.guarantees[:1]:
@@ -126,7 +128,7 @@ class Statement:
             lines += _paragraph(f"Against {guarantee.against}.")
             lines += ["Assumes:", *_bullets(guarantee.assumptions)]
             lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
-        exposed = told(self.exposure or ())
+        exposed = describe_exposure(self.exposure or ())
         if exposed:
             lines += [TITLE, *_bullets(exposed)]
         remarks = self._all_remarks()
@@ -136,15 +138,15 @@ class Statement:
 
     def _spending(self) -> list[str]:
         assert self.budget is not None
-        told = [
+        lines = [
             f"epsilon {one['epsilon']:.6g} by {one['mechanism']} on {one['on']}"
             + (f", scale {one['scale']:.6g}" if one.get("scale") is not None else "")
             + f", {one['draws']} {'draw' if one['draws'] == 1 else 'draws'}"
             for one in self.budget["expenses"]
         ]
-        if len(told) > _SHOWN:
-            told[_SHOWN:] = [f"and by {len(told) - _SHOWN:,} more, which statement.json lists"]
-        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(told)]
+        if len(lines) > _SHOWN:
+            lines[_SHOWN:] = [f"and by {len(lines) - _SHOWN:,} more, which statement.json lists"]
+        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(lines)]
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)

@@ -8,12 +8,13 @@ Nodes are numbered as in a heap: those below node i are 2i + 1 and 2i + 2, and t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from microagg._kernels.jit import compiled
 
 _DEEPEST = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_box(query, low, high):
     """Squared distance from a query to a box; 0 inside."""
     total = 0.0
@@ -23,7 +24,7 @@ def to_box(query, low, high):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_points(columns, start, stop, query, found):
     """Squared distances from a query to a run of points."""
     found[: stop - start] = 0.0
@@ -35,7 +36,7 @@ def to_points(columns, start, stop, query, found):
             found[i] += gap * gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_down(node, waiting, distances, depth, lows, highs, query, limit):
     """Put the boxes below a node on the pile, the nearer on top; those beyond ``limit`` are left out."""
     first, second = 2 * node + 1, 2 * node + 2
@@ -52,7 +53,7 @@ def step_down(node, waiting, distances, depth, lows, highs, query, limit):
     return depth
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_points(columns, lows, highs, starts, queries, squared, places):
     """Fill ``squared`` and ``places`` with each query's squared distance to its nearest point and where that is."""
     n_leaves = len(starts) - 1
@@ -78,7 +79,7 @@ def nearest_points(columns, lows, highs, starts, queries, squared, places):
         squared[row], places[row] = best, place
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ties_unless_closer(columns, lows, highs, starts, queries, closer, as_close, ties):
     """Fill ``ties`` with the number of points within ``as_close`` of each query, or 0 if one is within ``closer``.
 

@@ -1,4 +1,4 @@
-"""Risk: what a release tells of single people. `RISK` is the table of its measures."""
+"""Risk: what a release reveals about single people. `RISK` is the table of its measures."""
 
 from __future__ import annotations
 

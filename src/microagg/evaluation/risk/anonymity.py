@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._labels import label_combinations
+from microagg._typing import IntArray
 from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.evaluation.risk.linkage import known_sets
 from microagg.schema.attribute import Role
 
 __all__ = ["ANONYMITY", "real_anonymity"]
 
-IntArray = npt.NDArray[np.int64]
 
 KNOWN_AT_ONCE = 3
 MOST_SETS = 100
-
-_LARGEST_KEY = 2**62
 
 
 def real_anonymity(codes: Sequence[IntArray]) -> float:
@@ -44,35 +42,28 @@ def real_anonymity(codes: Sequence[IntArray]) -> float:
     .. [1] Nin, J., Herranz, J. & Torra, V. (2008). How to group attributes in multivariate microaggregation.
        IJUFKS 16(supp01), 121-138. doi:10.1142/S0218488508005285
     """
-    keys = np.zeros(len(codes[0]), dtype=np.int64)
-    span = 1
-    for column in codes:
-        low = int(column.min(initial=0))
-        size = int(column.max(initial=0)) - low + 1
-        if span * size > _LARGEST_KEY:
-            _, keys = np.unique(keys, return_inverse=True)
-            span = int(keys.max(initial=0)) + 1
-        keys = keys * size + (column - low)
-        span *= size
-    return len(keys) / len(np.unique(keys))
+    labels = label_combinations(codes, len(codes[0]))
+    return len(labels) / (int(labels.max()) + 1)
 
 
-def _k(context: Context) -> Worth:
+def _k(context: Context) -> MeasureResult:
     sizes = context.cell_sizes
     records = Values("released", sizes[context.cells].astype(np.float64)) if context.per_record else None
-    return Worth(float(sizes.min()), records=records)
+    return MeasureResult(float(sizes.min()), records=records)
 
 
-def _k_prime_of_sets(context: Context) -> Worth:
+def _k_prime_of_sets(context: Context) -> MeasureResult:
     names = [one.name for one in context.pairs]
     codes = [codes_of(context.after, name) for name in names]
     sets = known_sets(context) or sets_of_size(len(names), KNOWN_AT_ONCE, MOST_SETS, context.rng("known attributes"))
     found = {", ".join(names[j] for j in known): real_anonymity([codes[j] for j in known]) for known in sets}
     values = np.array(list(found.values()))
-    return Worth(float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found)
+    return MeasureResult(
+        float(values.mean()), f"over {len(sets)} sets of attributes", float(values.std()), details=found
+    )
 
 
-def _unique_values(context: Context) -> Worth:
+def _unique_values(context: Context) -> MeasureResult:
     names = context.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
     details: dict[str, float | None] = {
         name: single_values(codes_of(context.after, name)) / context.after.n_records
@@ -80,8 +71,8 @@ def _unique_values(context: Context) -> Worth:
         if name in context.after.names
     }
     if not details:
-        return Worth(None, "no attribute is published as it is")
-    return Worth(max(value for value in details.values() if value is not None), details=details)
+        return MeasureResult(None, "no attribute is published as it is")
+    return MeasureResult(max(value for value in details.values() if value is not None), details=details)
 
 
 def _records(context: Context) -> float:
@@ -105,7 +96,7 @@ ANONYMITY = (
         "anonymity",
         "higher",
         "released records per different combination of all quasi-identifiers",
-        lambda context: Worth(context.after.n_records / len(context.cell_sizes)),
+        lambda context: MeasureResult(context.after.n_records / len(context.cell_sizes)),
         low=1.0,
         high=_records,
     ),
@@ -126,7 +117,7 @@ ANONYMITY = (
         "anonymity",
         "lower",
         "share of released records whose combination of quasi-identifiers no other record has",
-        lambda context: Worth(float((context.cell_sizes == 1).sum()) / context.after.n_records),
+        lambda context: MeasureResult(float((context.cell_sizes == 1).sum()) / context.after.n_records),
         high=1.0,
     ),
     Definition(
@@ -135,7 +126,8 @@ ANONYMITY = (
         "anonymity",
         "lower",
         "share of released records whose value of an attribute published as it is (confidential or not) no other "
-        "record has: the largest over attributes; a missing value is none. Whoever knows such a value finds its record",
+        "record has: the largest over attributes; missing values do not count. Whoever knows such a value finds its "
+        "record",
         _unique_values,
         high=1.0,
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg._progress import report
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.learning import learn
 from microagg.evaluation.pairs import pair
 from microagg.schema.attribute import Kind
@@ -21,8 +21,8 @@ __all__ = ["ATTRIBUTE_DISCLOSURE", "skill"]
 def skill(train: Frame, test: Frame, schema: Schema, target: str, *, model: Any = "gradient_boosting") -> float | None:
     """How much of what is unknown of an attribute a model predicts from the quasi-identifiers of the test records.
 
-    Of categories (a - b) / (1 - b), with a the accuracy and b that of always guessing the training table's most
-    frequent category; of numbers and ranks R squared. 0 is what one knows without the model, 1 is everything.
+    For categories (a - b) / (1 - b), with a the accuracy and b that of always guessing the training table's most
+    frequent category; for numbers and ranks R squared. 0 is what one knows without the model, 1 is everything.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def _skills(context: Context, who: str, test: Frame) -> dict[str, float | None]:
             found[name] = skill(context.after, test, context.schema, name, model=_model_for(context, name))
         return found
 
-    return context.once(f"skill on {who}", compute)
+    return context.cached(f"skill on {who}", compute)
 
 
 def _note(context: Context) -> str:
@@ -76,15 +76,15 @@ def _note(context: Context) -> str:
     return "; ".join(part for part in (other, context.unmeasured) if part)
 
 
-def _disclosure(context: Context) -> Worth:
+def _disclosure(context: Context) -> MeasureResult:
     found = _skills(context, "original", context.before)
     known = [value for value in found.values() if value is not None]
     if not known:
-        return Worth(None, "no confidential attribute of the original table varies")
-    return Worth(max(known), _note(context), baseline=0.0, details=found)
+        return MeasureResult(None, "no confidential attribute of the original table varies")
+    return MeasureResult(max(known), _note(context), baseline=0.0, details=found)
 
 
-def _beyond_holdout(context: Context) -> Worth:
+def _beyond_holdout(context: Context) -> MeasureResult:
     assert context.holdout is not None
     inside, outside = _skills(context, "original", context.before), _skills(context, "holdout", context.holdout)
     found: dict[str, float | None] = {}
@@ -93,8 +93,8 @@ def _beyond_holdout(context: Context) -> Worth:
         if mine is not None and theirs is not None:
             found[name] = mine - theirs
     if not found:
-        return Worth(None, "no confidential attribute varies in both the original table and the holdout")
-    return Worth(
+        return MeasureResult(None, "no confidential attribute varies in both the original table and the holdout")
+    return MeasureResult(
         max(value for value in found.values() if value is not None), _note(context), baseline=0.0, details=found
     )
 
@@ -119,8 +119,8 @@ ATTRIBUTE_DISCLOSURE = (
         "risk",
         "attribute",
         "lower",
-        "attribute_disclosure less the same on the holdout: what the release tells of the people in it, beyond what it "
-        "tells of everyone; the largest of all attributes",
+        "attribute_disclosure less the same on the holdout: what the release reveals about the people in it, beyond "
+        "what it reveals about everyone; the largest of all attributes",
         _beyond_holdout,
         low=None,
         needs=(Need.CONFIDENTIAL, Need.HOLDOUT),

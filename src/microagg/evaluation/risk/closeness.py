@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.evaluation.records import Values
+from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.result import Values
 from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
 from microagg.schema.attribute import Kind
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 
 __all__ = ["CLOSENESS", "CellShares", "cell_shares", "earth_movers_nominal", "earth_movers_ordered"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -163,18 +161,18 @@ def _along_the_order(values: FloatArray, labels: IntArray, n_cells: int) -> Floa
     return (before + np.bincount(cells, above + below, minlength=n_cells)) / steps
 
 
-def _distances(one: Measured, cells: IntArray) -> FloatArray:
+def _distances(one: EncodedColumn, cells: IntArray) -> FloatArray:
     if one.kind is Kind.NOMINAL:
         return earth_movers_nominal(np.where(one.missing, -1.0, one.values), cells)
     return earth_movers_ordered(one.values, cells)
 
 
-def _t_closeness(context: Context) -> Worth:
+def _t_closeness(context: Context) -> MeasureResult:
     distances = {one.name: _distances(one, context.cells) for one in context.confidential}
     details = {name: float(found.max()) for name, found in distances.items()}
     worst = np.max(list(distances.values()), axis=0)
     by_chance = [max(_distances(one, cells).max() for one in context.confidential) for cells in shuffled_cells(context)]
-    return Worth(
+    return MeasureResult(
         max(details.values()),
         context.unmeasured,
         baseline=float(np.mean(by_chance)),
@@ -184,7 +182,7 @@ def _t_closeness(context: Context) -> Worth:
 
 
 def _all_shares(context: Context) -> tuple[list[CellShares], list[list[CellShares]]]:
-    """Of each confidential attribute, in the cells and in cells of records drawn at random."""
+    """For each confidential attribute, in the cells and in cells of records drawn at random."""
 
     def compute() -> tuple[list[CellShares], list[list[CellShares]]]:
         _, coarse = confidential_codes(context)
@@ -193,18 +191,18 @@ def _all_shares(context: Context) -> tuple[list[CellShares], list[list[CellShare
         )
         return found, by_chance
 
-    return context.once("cell shares", compute)
+    return context.cached("cell shares", compute)
 
 
 def _of_shares(
     read: Callable[[CellShares], float], note: Callable[[list[CellShares]], str]
-) -> Callable[[Context], Worth]:
-    def compute(context: Context) -> Worth:
+) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
         found, by_chance = _all_shares(context)
         details = {one.name: read(shares) for one, shares in zip(context.confidential, found, strict=True)}
         baseline = float(np.mean([max(read(shares) for shares in shuffled) for shuffled in by_chance]))
         notes = [part for part in (note(found), context.unmeasured) if part]
-        return Worth(
+        return MeasureResult(
             max(details.values()),
             "; ".join(notes),
             baseline=baseline if np.isfinite(baseline) else None,
@@ -231,7 +229,7 @@ CLOSENESS = (
         "closeness",
         "lower",
         "largest earth mover's distance between a confidential attribute's distribution in a cell and in the table: "
-        "of numbers and ranks along their order, neighbours 1/(m-1) apart; of categories, all 1 apart",
+        "numbers and ranks along their order, neighbours 1/(m-1) apart; categories all 1 apart",
         _t_closeness,
         high=1.0,
         needs=(Need.CELLS,),

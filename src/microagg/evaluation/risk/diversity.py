@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.diversity import (
     STEP,
     Diversity,
@@ -18,15 +19,13 @@ from microagg.evaluation.diversity import (
     label_diversity,
     recursive_per_cell,
 )
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.schema.attribute import Kind, Role
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 from microagg.space.standardize import standardize
 
 __all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse", "shuffled_cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 N_SHUFFLES = 3
 _MOST_RECURSIVE = 10
@@ -34,7 +33,7 @@ _MOST_RECURSIVE = 10
 STEP_WORDS = f"(numbers in steps of {STEP} standard deviations)"
 
 
-def exact_and_coarse(attributes: Sequence[Measured]) -> tuple[list[IntArray], list[IntArray]]:
+def exact_and_coarse(attributes: Sequence[EncodedColumn]) -> tuple[list[IntArray], list[IntArray]]:
     """Each attribute's values as codes 0, 1, ...: all apart, and numbers in steps of 0.2 standard deviations."""
     exact: list[IntArray] = []
     coarse: list[IntArray] = []
@@ -52,42 +51,42 @@ def _dense(values: npt.NDArray[np.generic]) -> IntArray:
 
 
 def _diversity(context: Context) -> Diversity:
-    return context.once("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
+    return context.cached("label diversity", lambda: label_diversity(*confidential_codes(context), context.cells))
 
 
 def confidential_codes(context: Context) -> tuple[list[IntArray], list[IntArray]]:
     """The confidential attributes as codes: all values apart, and numbers in steps."""
-    return context.once("confidential codes", lambda: exact_and_coarse(context.confidential))
+    return context.cached("confidential codes", lambda: exact_and_coarse(context.confidential))
 
 
 def shuffled_cells(context: Context) -> list[IntArray]:
     """Cells of the same sizes with records drawn at random: what any cells of so many records would show."""
     rng = context.rng("shuffled cells")
-    return context.once("shuffled cells", lambda: [rng.permutation(context.cells) for _ in range(N_SHUFFLES)])
+    return context.cached("shuffled cells", lambda: [rng.permutation(context.cells) for _ in range(N_SHUFFLES)])
 
 
 def _by_chance(context: Context) -> list[Diversity]:
     def compute() -> list[Diversity]:
         return [label_diversity(*confidential_codes(context), cells) for cells in shuffled_cells(context)]
 
-    return context.once("label diversity by chance", compute)
+    return context.cached("label diversity by chance", compute)
 
 
-def _told(read: Callable[[Diversity], float]) -> Callable[[Context], Worth]:
-    def compute(context: Context) -> Worth:
+def _measure_of(read: Callable[[Diversity], float]) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
         by_chance = float(np.mean([read(found) for found in _by_chance(context)]))
-        return Worth(float(read(_diversity(context))), context.unmeasured, baseline=by_chance)
+        return MeasureResult(float(read(_diversity(context))), context.unmeasured, baseline=by_chance)
 
     return compute
 
 
-def _entropy(context: Context) -> Worth:
+def _entropy(context: Context) -> MeasureResult:
     exact, _ = confidential_codes(context)
     found = [entropy_per_cell(codes, context.cells) for codes in exact]
     details = {one.name: float(per_cell.min()) for one, per_cell in zip(context.confidential, found, strict=True)}
     worst = np.min(found, axis=0)
     by_chance = [min(entropy_per_cell(codes, cells).min() for codes in exact) for cells in shuffled_cells(context)]
-    return Worth(
+    return MeasureResult(
         float(worst.min()),
         context.unmeasured,
         baseline=float(np.mean(by_chance)),
@@ -96,22 +95,22 @@ def _entropy(context: Context) -> Worth:
     )
 
 
-def _recursive(context: Context) -> Worth:
+def _recursive(context: Context) -> MeasureResult:
     exact, _ = confidential_codes(context)
     most = min(_diversity(context).smallest, _MOST_RECURSIVE)
     if most < 2:
-        return Worth(None, "no c holds: a cell has one value only of some confidential attribute")
+        return MeasureResult(None, "no c holds: a cell has one value only of some confidential attribute")
     found = {
         f"l = {rarest}": max(float(recursive_per_cell(codes, context.cells, rarest).max()) for codes in exact)
         for rarest in range(2, most + 1)
     }
-    return Worth(found["l = 2"], context.unmeasured, details=found)
+    return MeasureResult(found["l = 2"], context.unmeasured, details=found)
 
 
-def _agreement(context: Context) -> Worth:
+def _agreement(context: Context) -> MeasureResult:
     names = [name for name in context.schema.of_role(Role.CONFIDENTIAL) if name in context.after.names]
     if not names:
-        return Worth(None, "no confidential attribute is published")
+        return MeasureResult(None, "no confidential attribute is published")
     codes = [context.after.column(name).codes for name in names]
     n_records = context.after.n_records
     details: dict[str, float | None] = {
@@ -119,7 +118,7 @@ def _agreement(context: Context) -> Worth:
     }
     by_chance = [max(agreeing_records(one, cells) for one in codes) / n_records for cells in shuffled_cells(context)]
     worst = max(value for value in details.values() if value is not None)
-    return Worth(worst, baseline=float(np.mean(by_chance)), details=details)
+    return MeasureResult(worst, baseline=float(np.mean(by_chance)), details=details)
 
 
 DIVERSITY = (
@@ -139,7 +138,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         f"mean over cells of the number of different values {STEP_WORDS} of the least diverse confidential attribute",
-        _told(lambda found: found.l_avg),
+        _measure_of(lambda found: found.l_avg),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -150,7 +149,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "the fewest different values that the least diverse confidential attribute has in any cell",
-        _told(lambda found: found.smallest),
+        _measure_of(lambda found: found.smallest),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -161,7 +160,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "mean over cells of the number of different values of the least diverse confidential attribute",
-        _told(lambda found: found.mean),
+        _measure_of(lambda found: found.mean),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),
@@ -172,7 +171,7 @@ DIVERSITY = (
         "diversity",
         "lower",
         f"mean over cells of the share of records with the most frequent value {STEP_WORDS} of the purest attribute",
-        _told(lambda found: found.purity),
+        _measure_of(lambda found: found.purity),
         high=1.0,
         needs=(Need.CELLS,),
     ),
@@ -182,7 +181,7 @@ DIVERSITY = (
         "diversity",
         "higher",
         "p of p-sensitive k-anonymity: every confidential attribute has at least p different values in every cell",
-        _told(lambda found: found.smallest),
+        _measure_of(lambda found: found.smallest),
         low=1.0,
         high=lambda context: context.largest_cell,
         needs=(Need.CELLS,),

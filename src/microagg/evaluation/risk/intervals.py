@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 
 __all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval_disclosure_rank", "places_among"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 WINDOWS = tuple(percent / 100 for percent in range(1, 11))
-"""Half widths of 1 to 10 %, of the standard deviation or of the number of records."""
+"""Half widths: 1 to 10 % of the standard deviation or of the number of records."""
 
 
 @dataclass(frozen=True)
@@ -102,19 +100,19 @@ def _by_rank(one: Pair, rows: IntArray) -> Intervals:
     return interval_disclosure(*places, [window * n_present for window in WINDOWS], rows)
 
 
-def _disclosed(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context], Worth]:
-    def compute(context: Context) -> Worth:
+def _measure_with(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
         found = {one.name: how(one, context.aligned_rows) for one in context.numbers}
         shares = np.array([one.share for one in found.values()])
         if np.isnan(shares).all():
-            return Worth(None, "all original numbers are missing")
+            return MeasureResult(None, "all original numbers are missing")
         chances = [one.by_chance for one in found.values() if not np.isnan(one.share)]
         records = None
         if context.per_record:
             inside = np.vstack([one.inside for one in found.values()])
             there = ~np.isnan(inside)
             records = Values("released", np.nansum(inside, axis=0) / np.maximum(there.sum(axis=0), 1))
-        return Worth(
+        return MeasureResult(
             float(np.nanmean(shares)),
             baseline=float(np.mean(chances)),
             details={name: one.share for name, one in found.items()},
@@ -124,12 +122,12 @@ def _disclosed(how: Callable[[Pair, IntArray], Intervals]) -> Callable[[Context]
     return compute
 
 
-_of_values, _of_ranks = _disclosed(_by_value), _disclosed(_by_rank)
+_of_values, _of_ranks = _measure_with(_by_value), _measure_with(_by_rank)
 
 
-def interval_disclosure_rank(context: Context) -> Worth:
+def interval_disclosure_rank(context: Context) -> MeasureResult:
     """Interval disclosure by windows of ranks."""
-    return context.once("interval disclosure by rank", lambda: _of_ranks(context))
+    return context.cached("interval disclosure by rank", lambda: _of_ranks(context))
 
 
 INTERVALS = (

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.attacker import all_or_sampled
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.points import attribute_points, join_points
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 
 __all__ = [
     "LINKAGE",
@@ -25,8 +25,6 @@ __all__ = [
     "linked_by_distance",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_SETS = 1023
 
@@ -84,14 +82,14 @@ def linked_by_distance(pairs: Sequence[Pair], rows: IntArray) -> FloatArray:
     return chance_of_link(*join_points([attribute_points(one, own_scale=True) for one in pairs]), rows)
 
 
-def distance_linkage(context: Context) -> Worth:
+def distance_linkage(context: Context) -> MeasureResult:
     """Linkage by someone who knows all quasi-identifiers."""
-    linked = context.once("linked", lambda: linked_by_distance(context.pairs, context.aligned_rows))
+    linked = context.cached("linked", lambda: linked_by_distance(context.pairs, context.aligned_rows))
     records = Values("released", linked) if context.per_record else None
-    return Worth(float(linked.mean()), baseline=1.0 / context.before.n_records, records=records)
+    return MeasureResult(float(linked.mean()), baseline=1.0 / context.before.n_records, records=records)
 
 
-def distance_linkage_of_sets(context: Context) -> Worth:
+def distance_linkage_of_sets(context: Context) -> MeasureResult:
     """Linkage by someone who knows some of them: the mean over sets."""
 
     def measured() -> tuple[float, float, int]:
@@ -103,8 +101,8 @@ def distance_linkage_of_sets(context: Context) -> Worth:
             report("linking by sets of attributes", (i + 1) / len(sets))
         return float(shares.mean()), float(shares.std()), len(sets)
 
-    mean, spread, n_sets = context.once("linkage of sets", measured)
-    return Worth(mean, f"over {n_sets} sets of attributes", spread, baseline=1.0 / context.before.n_records)
+    mean, spread, n_sets = context.cached("linkage of sets", measured)
+    return MeasureResult(mean, f"over {n_sets} sets of attributes", spread, baseline=1.0 / context.before.n_records)
 
 
 def known_sets(context: Context) -> tuple[tuple[int, ...], ...]:
@@ -119,8 +117,8 @@ LINKAGE = (
         "risk",
         "linkage",
         "lower",
-        "share of released records whose nearest original record, both tables z-scored, is the one they came from; of "
-        "t nearest records the right one is guessed with chance 1/t",
+        "share of released records whose nearest original record, both tables z-scored, is the one they came from; "
+        "among t equally near records the right one is guessed with chance 1/t",
         distance_linkage,
         high=1.0,
         needs=(Need.ROWS,),
@@ -131,7 +129,7 @@ LINKAGE = (
         "linkage",
         "lower",
         "what guessing would reach: 1 / number of original records",
-        lambda context: Worth(1.0 / context.before.n_records),
+        lambda context: MeasureResult(1.0 / context.before.n_records),
         high=1.0,
     ),
     Definition(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
-from microagg.evaluation.pairs import joined, pair
+from microagg.evaluation.pairs import join_columns, pair
 from microagg.evaluation.points import points_of
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.tables.frames import Frame
 
 __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _SAME_DISTANCE = 1e-9
 
@@ -45,23 +44,23 @@ def closer_to_first(to_first: FloatArray, to_second: FloatArray) -> FloatArray:
     return np.where(same, 0.5, (to_first < to_second).astype(np.float64))
 
 
-def _distance_to_closest(context: Context) -> Worth:
+def _distance_to_closest(context: Context) -> MeasureResult:
     original, released = points_of(context.pairs)
     distances = distances_to_closest(original, released)
     details: dict[str, float | None] = {f"{share} %": float(np.percentile(distances, share)) for share in (1, 5, 25)}
     details["share at distance 0"] = float((distances == 0).mean())
     records = Values("released", distances) if context.per_record else None
-    return Worth(float(np.median(distances)), details=details, records=records)
+    return MeasureResult(float(np.median(distances)), details=details, records=records)
 
 
-def _closer_than_holdout(context: Context) -> Worth:
+def _closer_than_holdout(context: Context) -> MeasureResult:
     assert context.holdout is not None
     everyone, released = _with_holdout(context, context.holdout)
     n_original, n_holdout = context.before.n_records, context.holdout.n_records
     to_original = distances_to_closest(everyone[:n_original], released)
     to_holdout = distances_to_closest(everyone[n_original:], released)
     closer = closer_to_first(to_original, to_holdout)
-    return Worth(
+    return MeasureResult(
         float(closer.mean()),
         baseline=n_original / (n_original + n_holdout),
         details={
@@ -78,7 +77,7 @@ def _with_holdout(context: Context, holdout: Frame) -> tuple[FloatArray, FloatAr
 
     pairs = []
     for name in context.schema.quasi_identifiers:
-        column = joined(context.before, holdout, name)
+        column = join_columns(context.before, holdout, name)
         attribute = context.schema[name]
         if attribute.categories is None and column.ordered_categories is not None:
             attribute = attribute.model_copy(update={"categories": tuple(column.ordered_categories)})
@@ -102,7 +101,8 @@ NEAREST = (
         "closest",
         "lower",
         "share of released records that are nearer to an original record than to any record of the holdout, ties half; "
-        "if the release told nothing of the original records beyond their population: their share of both tables",
+        "a release that reveals nothing about the original records beyond their population reaches their share of "
+        "both tables",
         _closer_than_holdout,
         high=1.0,
         needs=(Need.HOLDOUT,),

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.records import Values
+from microagg.evaluation.result import Values
 from microagg.schema.attribute import Kind
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
     "chance_of_match",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 N_CLASSES = 10
 
@@ -69,7 +67,7 @@ class Agreement:
 
     @property
     def weights(self) -> FloatArray:
-        """What agreement adds over disagreement to the log likelihood ratio of a match; 0 where it tells nothing."""
+        """What agreement adds over disagreement to the log likelihood ratio of a match; 0 where it says nothing."""
         telling = (self.u < 1.0 - _SAME_WEIGHT) & (self.m > self.u)
         m, u = np.where(telling, self.m, 0.5), np.where(telling, self.u, 0.5)
         return np.log(m / u) - np.log((1.0 - m) / (1.0 - u))
@@ -111,8 +109,8 @@ def agreement_counts(first: IntArray, second: IntArray) -> FloatArray:
 def agreement_weights(counts: FloatArray, n_first: int, *, tolerance: float = 1e-8, most_steps: int = 500) -> Agreement:
     """Estimate how telling each attribute is, from counts of agreement alone (expectation maximisation).
 
-    One pair in `n_first` is a match; `u` is read off all pairs, nearly all of which are none; `m` is estimated, with
-    agreement on the attributes taken as independent within matches and within other pairs.
+    One pair in `n_first` is a match. `u` comes from all pairs, nearly all of which are not matches; `m` is estimated,
+    with agreement on the attributes taken as independent within matches and within other pairs.
 
     References
     ----------
@@ -203,7 +201,7 @@ def _shared_combinations(first: IntArray, second: IntArray) -> Iterator[tuple[in
         report("counting agreements", done / 2 ** len(a))
 
 
-def _probabilistic_linkage(context: Context) -> Worth:
+def _probabilistic_linkage(context: Context) -> MeasureResult:
     sides = [agreement_classes(one) for one in context.pairs]
     first, second = (np.column_stack([side[i] for side in sides]) for i in (0, 1))
     note = ""
@@ -216,7 +214,7 @@ def _probabilistic_linkage(context: Context) -> Worth:
     found = agreement_weights(agreement_counts(first, second), len(first))
     linked = chance_of_match(first, second, context.aligned_rows, found.weights)
     records = Values("released", linked) if context.per_record else None
-    return Worth(float(linked.mean()), note, baseline=1.0 / len(first), records=records)
+    return MeasureResult(float(linked.mean()), note, baseline=1.0 / len(first), records=records)
 
 
 PROBABILISTIC = (

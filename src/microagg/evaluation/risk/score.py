@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.risk.intervals import interval_disclosure_rank
 from microagg.evaluation.risk.linkage import distance_linkage, distance_linkage_of_sets
 from microagg.evaluation.utility.variation import information_loss
 
 __all__ = ["SCORE"]
 
-Compute = Callable[[Context], Worth]
+Compute = Callable[[Context], MeasureResult]
 
 
 def _risk(linkage: Compute) -> Compute:
-    def compute(context: Context) -> Worth:
+    def compute(context: Context) -> MeasureResult:
         linked, disclosed = linkage(context), interval_disclosure_rank(context)
         if linked.value is None or disclosed.value is None:
-            return Worth(None, linked.note or disclosed.note)
+            return MeasureResult(None, linked.note or disclosed.note)
         assert linked.baseline is not None
         assert disclosed.baseline is not None
-        return Worth(
+        return MeasureResult(
             (linked.value + disclosed.value) / 2,
             linked.note,
             baseline=(linked.baseline + disclosed.baseline) / 2,
@@ -33,11 +33,13 @@ def _risk(linkage: Compute) -> Compute:
 
 
 def _score(risk: Compute) -> Compute:
-    def compute(context: Context) -> Worth:
+    def compute(context: Context) -> MeasureResult:
         at_risk, lost = risk(context), information_loss(context)
         if at_risk.value is None or lost.value is None:
-            return Worth(None, at_risk.note or lost.note)
-        return Worth((lost.value + at_risk.value) / 2, at_risk.note, details={"IL": lost.value, "DR": at_risk.value})
+            return MeasureResult(None, at_risk.note or lost.note)
+        return MeasureResult(
+            (lost.value + at_risk.value) / 2, at_risk.note, details={"IL": lost.value, "DR": at_risk.value}
+        )
 
     return compute
 

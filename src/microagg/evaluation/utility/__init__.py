@@ -1,4 +1,4 @@
-"""Utility: what a release still tells of the whole. `UTILITY` is the table of its measures."""
+"""Utility: what a release still says about the whole. `UTILITY` is the table of its measures."""
 
 from __future__ import annotations
 

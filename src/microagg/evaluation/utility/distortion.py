@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.schema.attribute import Kind
-from microagg.schema.encode import Measured
+from microagg.schema.encode import EncodedColumn
 from microagg.space.dependence import total_distortion
 from microagg.space.mixed import mixed_space
 
 __all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def distortion_of(one: Pair, rows: IntArray) -> float:
@@ -37,7 +34,7 @@ def distortion_of(one: Pair, rows: IntArray) -> float:
 
 
 def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Distances between categories, given as codes: 0 or 1, or semantic; of a missing one, as if it were the first."""
+    """Distances between categories, given as codes: 0 or 1, or semantic; a missing one counts as the first."""
     taxonomy = one.joint.attribute.taxonomy
     if taxonomy is None:
         differ: FloatArray = (first != second).astype(np.float64)
@@ -49,11 +46,11 @@ def category_distances(one: Pair, first: FloatArray, second: FloatArray) -> Floa
 
 
 def distortions(context: Context) -> dict[str, float | None]:
-    """Of each quasi-identifier."""
-    return context.once("D_X", lambda: {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs})
+    """The distortion of each quasi-identifier."""
+    return context.cached("D_X", lambda: {one.name: distortion_of(one, context.aligned_rows) for one in context.pairs})
 
 
-def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[str, float]:
+def distortion_within(attributes: Sequence[EncodedColumn], labels: IntArray) -> dict[str, float]:
     """Squared distance of confidential values to the mean of their cell, per attribute, averaged over records.
 
     Numbers and ranks are in standard deviations, so the result is the share of their variance that the cells do not
@@ -63,7 +60,7 @@ def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[
     found = {}
     for attribute in attributes:
         plain = attribute.attribute.model_copy(update={"weight": 1.0})
-        points = mixed_space([Measured(attribute.column, plain, attribute.values, attribute.labels)]).matrix
+        points = mixed_space([EncodedColumn(attribute.column, plain, attribute.values, attribute.labels)]).matrix
         total = 0.0
         for column in points.T:
             means = np.bincount(labels, weights=column) / counts
@@ -72,21 +69,21 @@ def distortion_within(attributes: Sequence[Measured], labels: IntArray) -> dict[
     return found
 
 
-def _d_x(context: Context) -> Worth:
+def _d_x(context: Context) -> MeasureResult:
     details = distortions(context)
-    return Worth(sum(value or 0.0 for value in details.values()) / len(details), details=details)
+    return MeasureResult(sum(value or 0.0 for value in details.values()) / len(details), details=details)
 
 
-def _d_y(context: Context) -> Worth:
-    details = context.once("D_Y", lambda: distortion_within(context.confidential, context.cells))
-    return Worth(sum(details.values()) / len(details), context.unmeasured, details=details)
+def _d_y(context: Context) -> MeasureResult:
+    details = context.cached("D_Y", lambda: distortion_within(context.confidential, context.cells))
+    return MeasureResult(sum(details.values()) / len(details), context.unmeasured, details=details)
 
 
-def _d(context: Context) -> Worth:
+def _d(context: Context) -> MeasureResult:
     d_x, d_y = _d_x(context).value, _d_y(context).value
     assert d_x is not None
     assert d_y is not None
-    return Worth(total_distortion(d_x, d_y, context.options["lambda_"]))
+    return MeasureResult(total_distortion(d_x, d_y, context.options["lambda_"]))
 
 
 DISTORTION = (

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
 
 __all__ = ["DISTRIBUTION", "bins", "distribution_distances", "jensen_shannon"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BINS = 100
 
@@ -71,7 +69,7 @@ def distribution_distances(first: FloatArray, second: FloatArray) -> tuple[float
     return float(apart.max()), float((apart[:-1] * np.diff(at)).sum())
 
 
-def _jsd(context: Context) -> Worth:
+def _jsd(context: Context) -> MeasureResult:
     return mean_of({one.name: jensen_shannon(*bins(one)) for one in context.pairs})
 
 
@@ -84,14 +82,14 @@ def _distances(context: Context) -> dict[str, tuple[float, float] | None]:
             found[one.name] = distribution_distances(first, second) if len(first) and len(second) else None
         return found
 
-    return context.once("distribution distances", compute)
+    return context.cached("distribution distances", compute)
 
 
-def _ks(context: Context) -> Worth:
+def _ks(context: Context) -> MeasureResult:
     return mean_of({name: None if found is None else found[0] for name, found in _distances(context).items()})
 
 
-def _wasserstein(context: Context) -> Worth:
+def _wasserstein(context: Context) -> MeasureResult:
     constant = {one.name for one in context.numbers if one.is_constant}
     found = _distances(context)
     return mean_of(
@@ -99,7 +97,7 @@ def _wasserstein(context: Context) -> Worth:
     )
 
 
-def _categories_lost(context: Context) -> Worth:
+def _categories_lost(context: Context) -> MeasureResult:
     details: dict[str, float | None] = {}
     for one in context.pairs:
         if one.joint.kind is Kind.NUMERIC:
@@ -107,7 +105,7 @@ def _categories_lost(context: Context) -> Worth:
         before, after = (set(np.unique(side[~np.isnan(side)]).tolist()) for side in one.values)
         details[one.name] = len(before - after) / len(before) if before else None
     if not details:
-        return Worth(None, "needs a nominal or ordinal quasi-identifier")
+        return MeasureResult(None, "needs a nominal or ordinal quasi-identifier")
     return mean_of(details)
 
 
@@ -130,7 +128,7 @@ DISTRIBUTION = (
         "distribution",
         "lower",
         "mean over numeric and ordinal quasi-identifiers of the area between the two distribution functions, in "
-        "standard deviations of the original; of values that are present",
+        "standard deviations of the original; over values that are present",
         _wasserstein,
         needs=(Need.NUMBERS,),
         holds_of=RowKind.RANKS,
@@ -141,7 +139,7 @@ DISTRIBUTION = (
         "distribution",
         "lower",
         "mean over numeric and ordinal quasi-identifiers of the largest difference between the two distribution "
-        "functions (Kolmogorov-Smirnov); of values that are present",
+        "functions (Kolmogorov-Smirnov); over values that are present",
         _ks,
         high=1.0,
         needs=(Need.NUMBERS,),

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
-__all__ = ["Moments", "correlations", "moments_of", "scaled"]
+__all__ = ["PairwiseMoments", "correlations", "moments_of", "scale_pairs"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, that is rounding error
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Of each attribute from its present values, of each two from the records where both are present.
+class PairwiseMoments:
+    """Moments of each attribute from its present values, and of each two from the records where both are present.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class Moments:
     correlations: FloatArray
 
 
-def scaled(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
+def scale_pairs(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
     """Numbers and ranks of both tables in standard deviations of the first, from its mean; NaN is missing."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for one in pairs:
@@ -47,7 +46,7 @@ def scaled(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:
     return np.column_stack(sides[0]), np.column_stack(sides[1])
 
 
-def moments_of(X: FloatArray) -> Moments:
+def moments_of(X: FloatArray) -> PairwiseMoments:
     """Moments with divisor n, of columns that are already of size 1 or so."""
     present = ~np.isnan(X)
     full = bool(present.all())
@@ -68,7 +67,7 @@ def moments_of(X: FloatArray) -> Moments:
     correlations[(of_first <= _NOTHING) | (of_first.T <= _NOTHING)] = np.nan
     correlations = np.clip(correlations, -1.0, 1.0)
     variances = np.diag(covariances).copy()
-    return Moments(counts, means, variances, covariances, correlations)
+    return PairwiseMoments(counts, means, variances, covariances, correlations)
 
 
 def correlations(X: FloatArray) -> FloatArray:

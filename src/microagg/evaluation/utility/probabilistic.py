@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.evaluation.utility.moments import moments_of, scaled
+from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.result import RowKind
+from microagg.evaluation.utility.moments import moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of
 
 __all__ = ["PROBABILISTIC", "probabilistic_losses"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _TWENTIETHS = np.arange(1, 20)  # quantiles of 5, 10, ..., 95 %
 _NOTHING = 1e-18  # a variance that is rounding error, of numbers of size 1
@@ -77,7 +76,7 @@ def probabilistic_losses(before: FloatArray, after: FloatArray) -> dict[str, flo
 
 
 def _losses(change: FloatArray, variance: FloatArray) -> FloatArray:
-    """erf(|change| / sd / sqrt 2); of a statistic that chance cannot move, 0 if it did not move and 1 if it did."""
+    """erf(|change| / sd / sqrt 2); for a statistic that chance cannot move, 0 if it did not move and 1 if it did."""
     from scipy.special import erf
 
     fixed = variance <= _NOTHING
@@ -109,11 +108,11 @@ def _average(losses: FloatArray) -> float | None:
     return float(had.mean()) if len(had) else None
 
 
-def _pil(context: Context) -> Worth:
+def _pil(context: Context) -> MeasureResult:
     varying = [one for one in context.numbers if not one.is_constant]
     if not varying:
-        return Worth(None, "every numeric or ordinal quasi-identifier is constant in the original")
-    return mean_of(probabilistic_losses(*scaled(varying)))
+        return MeasureResult(None, "every numeric or ordinal quasi-identifier is constant in the original")
+    return mean_of(probabilistic_losses(*scale_pairs(varying)))
 
 
 PROBABILISTIC = (

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Kind
 
 __all__ = ["PROPENSITY", "Propensity", "design", "propensity"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_CATEGORIES = 20
 _MOST_COLUMNS = 200
@@ -31,7 +30,7 @@ class Propensity:
     Attributes
     ----------
     scores : ndarray
-        Of each record, the originals first: the fitted probability that it is a released one.
+        For each record, the originals first, the fitted probability that it is a released one.
     pmse : float
         Mean squared difference between scores and the share of released records.
     n_coefficients : int
@@ -67,8 +66,8 @@ def propensity(X: FloatArray, n_first: int) -> Propensity:
     from_release[n_first:] = 1.0
     # Blocks of rows are too small to share: threads would spend their time waiting for each other.
     with threadpool_limits(1, user_api="blas"):
-        X, basis = _standardized(X)
-        scores = _fitted(X, basis, from_release)
+        X, basis = _standardize(X)
+        scores = _fit(X, basis, from_release)
     unit = share * (1.0 - share) ** 2 / n
     n_coefficients = basis.shape[1] - 1
     return Propensity(
@@ -80,7 +79,7 @@ def propensity(X: FloatArray, n_first: int) -> Propensity:
     )
 
 
-def _standardized(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardize(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """An intercept and the columns at mean 0 and variance 1, and a basis in which they are uncorrelated.
 
     The basis has as many columns as are independent: coefficients are sought in it.
@@ -100,7 +99,7 @@ def _standardized(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return S, basis
 
 
-def _fitted(S: FloatArray, basis: FloatArray, y: FloatArray) -> FloatArray:
+def _fit(S: FloatArray, basis: FloatArray, y: FloatArray) -> FloatArray:
     """Fitted probabilities. A part of a long table gives the start, so that few steps need all of it."""
     from scipy.special import expit
 
@@ -181,11 +180,11 @@ def design(pairs: tuple[Pair, ...]) -> FloatArray:
     return np.column_stack(columns)
 
 
-def _pmse(context: Context) -> Worth:
+def _pmse(context: Context) -> MeasureResult:
     found = propensity(design(context.published), context.before.n_records)
     if not found.n_coefficients:
-        return Worth(0.0, "all records of both tables are equal", baseline=0.0)
-    return Worth(
+        return MeasureResult(0.0, "all records of both tables are equal", baseline=0.0)
+    return MeasureResult(
         found.pmse,
         baseline=found.expected,
         details={

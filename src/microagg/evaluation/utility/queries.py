@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg._typing import BoolArray, FloatArray
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Kind
 
 __all__ = ["QUERIES", "Asked", "query_errors"]
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _N_QUERIES = 1000
 _LEAST = 0.001  # of the records: the sanity bound of relative errors
@@ -75,12 +73,12 @@ def query_errors(pairs: Sequence[Pair], n_conditions: int, n_queries: int, rng: 
     return errors
 
 
-def _error(pairs: Sequence[Pair], n_conditions: int, rng: np.random.Generator) -> Worth:
+def _error(pairs: Sequence[Pair], n_conditions: int, rng: np.random.Generator) -> MeasureResult:
     usable = [one for one in pairs if not one.missing[0].all()]
     if not usable:
-        return Worth(None, "every value is missing in the original")
+        return MeasureResult(None, "every value is missing in the original")
     errors = query_errors(usable, n_conditions, _N_QUERIES, rng)
-    return Worth(
+    return MeasureResult(
         float(errors.mean()),
         spread=float(errors.std(ddof=1)),
         details={"median": float(np.median(errors)), "95 % of queries below": float(np.quantile(errors, 0.95))},

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Worth
+from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.utility.moments import correlations, moments_of, scaled
+from microagg.evaluation.result import RowKind
+from microagg.evaluation.utility.moments import correlations, moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
 
 __all__ = ["STRUCTURE", "rank_correlations"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _TOO_FEW = "needs two numeric or ordinal attributes that vary"
 
@@ -40,16 +39,16 @@ def _varying(context: Context) -> list[Pair]:
     return [one for one in context.published if one.joint.kind is not Kind.NOMINAL and not one.is_constant]
 
 
-def _scaled(context: Context) -> tuple[FloatArray, FloatArray]:
-    return context.once("scaled published numbers", lambda: scaled(_varying(context)))
+def _scale_attributes(context: Context) -> tuple[FloatArray, FloatArray]:
+    return context.cached("scaled published numbers", lambda: scale_pairs(_varying(context)))
 
 
-def _difference(correlate: Callable[[FloatArray], FloatArray]) -> Callable[[Context], Worth]:
-    def compute(context: Context) -> Worth:
+def _difference(correlate: Callable[[FloatArray], FloatArray]) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
         names = [one.name for one in _varying(context)]
         if len(names) < 2:
-            return Worth(None, _TOO_FEW)
-        before, after = (correlate(side) for side in _scaled(context))
+            return MeasureResult(None, _TOO_FEW)
+        before, after = (correlate(side) for side in _scale_attributes(context))
         apart = np.abs(np.nan_to_num(after) - before)
         two = zip(*np.triu_indices(len(names), 1), strict=True)
         return mean_of({f"{names[i]} x {names[j]}": float(d) for (i, j), d in zip(two, apart, strict=True)})
@@ -57,12 +56,12 @@ def _difference(correlate: Callable[[FloatArray], FloatArray]) -> Callable[[Cont
     return compute
 
 
-def _eigenvalues(context: Context) -> Worth:
+def _eigenvalues(context: Context) -> MeasureResult:
     if len(_varying(context)) < 2:
-        return Worth(None, _TOO_FEW)
-    matrices = [moments_of(side).covariances for side in _scaled(context)]
+        return MeasureResult(None, _TOO_FEW)
+    matrices = [moments_of(side).covariances for side in _scale_attributes(context)]
     if not all(np.isfinite(matrix).all() for matrix in matrices):
-        return Worth(None, "two attributes are never present together")
+        return MeasureResult(None, "two attributes are never present together")
     before, after = (np.linalg.eigvalsh(matrix)[::-1] for matrix in matrices)
     details: dict[str, float | None] = {str(i + 1): float(d) for i, d in enumerate(np.abs(before - after))}
     return mean_of(details)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from microagg.evaluation.alignment import RowKind
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.learning import Learning, check_target, learn
-from microagg.evaluation.result import Measure
+from microagg.evaluation.result import Measure, RowKind
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 
@@ -41,17 +40,17 @@ def _learning(context: Context) -> Learning:
             (learn(context.before, tests, context.schema, target, model=model),),
         )
 
-    return context.once("learning", compute)
+    return context.cached("learning", compute)
 
 
-def _score(score: str, side: str) -> Callable[[Context], Worth]:
-    def compute(context: Context) -> Worth:
+def _score(score: str, side: str) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
         (scores,) = getattr(_learning(context), side)
         value = getattr(scores, score)
         target = context.options["target"]
         baseline = scores.accuracy_by_guessing if score == "accuracy" else None
         note = "" if value is not None else f"target {target!r} is {context.schema[target].kind}"
-        return Worth(value, note, baseline=baseline)
+        return MeasureResult(value, note, baseline=baseline)
 
     return compute
 
@@ -77,7 +76,7 @@ TRAINING = tuple(
 
 
 def fitting(schema: Schema, target: str) -> list[Definition]:
-    """The measures that fit a target: of classes accuracy and F-measure, of numbers R squared."""
+    """The measures that fit a target: accuracy and F-measure for classes, R squared for numbers."""
     check_target(schema, target)
     classes = schema[target].kind is Kind.NOMINAL
     return [one for one in TRAINING if one.name.startswith("r_squared") is not classes]

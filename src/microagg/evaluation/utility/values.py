@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
+from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.utility.distortion import distortions
 from microagg.schema.attribute import Kind
@@ -17,20 +17,18 @@ from microagg.tables.frames import columns_phrase
 
 __all__ = ["VALUES", "mean_of", "relative_errors"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _NAMED = 12  # at most so many in a note
 
 
-def mean_of(details: Mapping[str, float | None]) -> Worth:
+def mean_of(details: Mapping[str, float | None]) -> MeasureResult:
     """The mean over attributes (or whatever the details are of); the note names those it could not be had of."""
     had = [value for value in details.values() if value is not None and math.isfinite(value)]
     lacking = [name for name, value in details.items() if value is None or not math.isfinite(value)]
     named = ", ".join(repr(name) for name in lacking[:_NAMED])
     more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
     note = f"without {named}{more}: constant, or never present" if lacking else ""
-    return Worth(float(np.mean(had)) if had else None, note, details=details)
+    return MeasureResult(float(np.mean(had)) if had else None, note, details=details)
 
 
 def _both(one: Pair, rows: IntArray) -> tuple[FloatArray, FloatArray, int]:
@@ -51,27 +49,27 @@ def _squared_errors(context: Context) -> tuple[dict[str, float | None], str]:
             left_out += lost
         return details, f"without {left_out} values that are missing on one side" if left_out else ""
 
-    return context.once("squared errors", compute)
+    return context.cached("squared errors", compute)
 
 
-def _sse(context: Context) -> Worth:
+def _sse(context: Context) -> MeasureResult:
     details, note = _squared_errors(context)
-    return Worth(sum(value or 0.0 for value in details.values()), note, details=details)
+    return MeasureResult(sum(value or 0.0 for value in details.values()), note, details=details)
 
 
-def _log2_sse(context: Context) -> Worth:
-    worth = _sse(context)
-    if worth.value == 0:
-        return Worth(None, "SSE is 0: no number was changed")
-    assert worth.value is not None
-    details = {name: math.log2(value) if value else None for name, value in worth.details.items()}
-    return Worth(math.log2(worth.value), worth.note, details=details)
+def _log2_sse(context: Context) -> MeasureResult:
+    result = _sse(context)
+    if result.value == 0:
+        return MeasureResult(None, "SSE is 0: no number was changed")
+    assert result.value is not None
+    details = {name: math.log2(value) if value else None for name, value in result.details.items()}
+    return MeasureResult(math.log2(result.value), result.note, details=details)
 
 
 def _total(one: Pair, rows: IntArray) -> float:
     """Squared distance of each original value to the mean of all, averaged over records.
 
-    Of categories this is half the mean squared distance between two of them: they are points whose squared distances
+    For categories this is half the mean squared distance between two of them: they are points whose squared distances
     are 0 or 1, or semantic. A missing value is at distance 1 from every other.
     """
     values = one.values[0][rows]
@@ -90,17 +88,19 @@ def _total(one: Pair, rows: IntArray) -> float:
     return share * spread + share * (1.0 - share)
 
 
-def _sse_sst(context: Context) -> Worth:
+def _sse_sst(context: Context) -> MeasureResult:
     errors = distortions(context)
     totals = {one.name: _total(one, context.aligned_rows) for one in context.pairs}
     details = {name: (error or 0.0) / totals[name] if totals[name] > 0 else None for name, error in errors.items()}
     constant = [name for name, total in totals.items() if total == 0]
     note = f"{columns_phrase(constant)} constant in the original" if constant else ""
     total = sum(totals.values())
-    return Worth(sum(error or 0.0 for error in errors.values()) / total if total > 0 else None, note, details=details)
+    return MeasureResult(
+        sum(error or 0.0 for error in errors.values()) / total if total > 0 else None, note, details=details
+    )
 
 
-def _il1s(context: Context) -> Worth:
+def _il1s(context: Context) -> MeasureResult:
     details: dict[str, float | None] = {}
     for one in context.numbers:
         first, second, _ = _both(one, context.aligned_rows)
@@ -123,19 +123,19 @@ def relative_errors(one: Pair, rows: IntArray) -> float:
     return float(errors.mean())
 
 
-def _relative_error(context: Context) -> Worth:
+def _relative_error(context: Context) -> MeasureResult:
     errors = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
     return mean_of({name: errors.get(name, far) for name, far in distortions(context).items()})
 
 
-def _semantic_distance(context: Context) -> Worth:
+def _semantic_distance(context: Context) -> MeasureResult:
     return mean_of({one.name: distortions(context)[one.name] for one in context.categories})
 
 
 def _define(
     name: str,
     formula: str,
-    compute: Callable[[Context], Worth],
+    compute: Callable[[Context], MeasureResult],
     *more: Need,
     low: float | None = 0.0,
     high: float | None = None,

@@ -5,32 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from microagg.evaluation.alignment import RowKind
+from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, Need, Worth
-from microagg.evaluation.utility.moments import Moments, moments_of, scaled
+from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.result import RowKind
+from microagg.evaluation.utility.moments import PairwiseMoments, moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of, relative_errors
 
 __all__ = ["VARIATION", "information_loss"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _FLOOR = 0.01  # of the statistic's own scale: near zero, a relative change means nothing
 
 
-def _moments(context: Context) -> tuple[Moments, Moments]:
-    """Of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
+def _moments(context: Context) -> tuple[PairwiseMoments, PairwiseMoments]:
+    """Moments of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
 
-    def compute() -> tuple[Moments, Moments]:
-        before, after = scaled(context.numbers)
+    def compute() -> tuple[PairwiseMoments, PairwiseMoments]:
+        before, after = scale_pairs(context.numbers)
         return moments_of(before), moments_of(after)
 
-    return context.once("moments of quasi-identifiers", compute)
+    return context.cached("moments of quasi-identifiers", compute)
 
 
-def _means(context: Context) -> Worth:
+def _means(context: Context) -> MeasureResult:
     _, after = _moments(context)
     details: dict[str, float | None] = {}
     for one, moved in zip(context.numbers, after.means, strict=True):
@@ -41,18 +40,18 @@ def _means(context: Context) -> Worth:
     return mean_of(details)
 
 
-def _variances(context: Context) -> Worth:
+def _variances(context: Context) -> MeasureResult:
     before, after = _moments(context)
     details: dict[str, float | None] = {}
     for i, one in enumerate(context.numbers):
         change = abs(after.variances[i] - before.variances[i])
-        # Of denormal numbers the variance vanishes though they vary.
+        # The variance of denormal numbers vanishes though they vary.
         vanishes = one.is_constant or not before.variances[i] > 0
         details[one.name] = None if vanishes else float(change / before.variances[i])
     return mean_of(details)
 
 
-def _over_pairs(context: Context, change: Callable[[Moments, Moments], FloatArray]) -> Worth:
+def _over_pairs(context: Context, change: Callable[[PairwiseMoments, PairwiseMoments], FloatArray]) -> MeasureResult:
     """Details by the names of two attributes; pairs with a constant one in the original are left out."""
     before, after = _moments(context)
     changes = change(before, after)
@@ -61,30 +60,30 @@ def _over_pairs(context: Context, change: Callable[[Moments, Moments], FloatArra
     found = {(i, j): float(changes[i, j]) for a, i in enumerate(varying) for j in varying[a + 1 :]}
     details: dict[str, float | None] = {f"{names[i]} x {names[j]}": value for (i, j), value in found.items()}
     if not details:
-        return Worth(None, "needs two numeric or ordinal quasi-identifiers that vary")
+        return MeasureResult(None, "needs two numeric or ordinal quasi-identifiers that vary")
     return mean_of(details)
 
 
-def _covariance_changes(before: Moments, after: Moments) -> FloatArray:
+def _covariance_changes(before: PairwiseMoments, after: PairwiseMoments) -> FloatArray:
     # Both in standard deviations of the original, where the scale of a covariance is 1.
     changes: FloatArray = np.abs(after.covariances - before.covariances)
     return changes / np.maximum(np.abs(before.covariances), _FLOOR)
 
 
-def _correlation_changes(before: Moments, after: Moments) -> FloatArray:
+def _correlation_changes(before: PairwiseMoments, after: PairwiseMoments) -> FloatArray:
     changes: FloatArray = np.abs(np.nan_to_num(after.correlations) - before.correlations)
     return changes
 
 
-def _covariances(context: Context) -> Worth:
+def _covariances(context: Context) -> MeasureResult:
     return _over_pairs(context, _covariance_changes)
 
 
-def _correlations(context: Context) -> Worth:
+def _correlations(context: Context) -> MeasureResult:
     return _over_pairs(context, _correlation_changes)
 
 
-def information_loss(context: Context) -> Worth:
+def information_loss(context: Context) -> MeasureResult:
     """IL: the mean of the five variations that are defined; details name them."""
     values: dict[str, float | None] = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
     parts: dict[str, float | None] = {
@@ -100,7 +99,7 @@ def information_loss(context: Context) -> Worth:
 def _define(
     name: str,
     formula: str,
-    compute: Callable[[Context], Worth],
+    compute: Callable[[Context], MeasureResult],
     *more: Need,
     high: float | None = None,
     holds_of: RowKind = RowKind.MEANS,

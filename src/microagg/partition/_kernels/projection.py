@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from microagg._kernels.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shortest_path_starts(X, k, stop):
     """For records in order: where the last cell of each best prefix starts (cells of k to 2k - 1).
 
     The cell grows backwards record by record, mean and SSE updated as in Welford's recurrence, so no difference of
     large sums is taken. The SSE of several attributes along an order set by one number is not a Monge array: every cut
-    is tried, O(n k d). Told to ``stop``, it returns what means nothing.
+    is tried, O(n k d). When ``stop`` is set, the result means nothing.
     """
     n, dimension = X.shape
     best = np.full(n + 1, np.inf)

@@ -24,12 +24,13 @@ the j of a block are solved middle first: O(k log k) for a block, O(n log k) in 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from microagg._kernels.jit import compiled
 
 SHORT = 8  # below this k trying every i is quicker than halving
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def summaries_of_block(x, start, stop, next_stop, suffix_mean, suffix_sse, past_mean, past_sse):
     """For each i in the block: values i..stop-1, and values i..next_stop-1 (to the end of the next block)."""
     mean, sse = 0.0, 0.0
@@ -59,7 +60,7 @@ def summaries_of_block(x, start, stop, next_stop, suffix_mean, suffix_sse, past_
         past_sse[i] = suffix_sse[i] + sse_next + gap * gap * (count * (n_next / total))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_total(j, low, high, n_right, mean, sse, means, sses, best, inverse, least, cut):
     """The first i in low..high-1 with the least best[i] + sse(i, j), if below ``least``.
 
@@ -77,7 +78,7 @@ def least_total(j, low, high, n_right, mean, sse, means, sses, best, inverse, le
     return least, cut
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_cut(
     j, low, high, block_start, k, mean_to, sse_to, suffix_mean, suffix_sse, past_mean, past_sse, best, inverse
 ):
@@ -97,7 +98,7 @@ def best_cut(
     return least, cut
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def optimal_starts(x, k):
     """For sorted x (at least k values): where the last cell of each optimal prefix starts."""
     n = x.shape[0]
@@ -152,7 +153,7 @@ def optimal_starts(x, k):
     return start_of_last, best[n]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cells_from_starts(start_of_last):
     """Cell of each position of the sorted values."""
     n = start_of_last.shape[0] - 1

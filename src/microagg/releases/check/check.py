@@ -72,20 +72,20 @@ def check_release(
 
 
 def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:
-    """Whether this version knows what was to be said; if not, somebody must vouch for the files as they are."""
+    """Whether this version knows the words that were due; if not, somebody must vouch for the files as they are."""
     report = release.report.get("microagg") if isinstance(release.report, dict) else __version__
     others = sorted({str(version) for version in (release.manifest.get("microagg"), report)} - {__version__})
     if not others:
         return []
-    told = names_phrase([other if VERSION.fullmatch(other) else "that is none" for other in others])
+    versions = names_phrase([other if VERSION.fullmatch(other) else "of no known version" for other in others])
     if vouched:
-        said = f"made by microagg {told}: words were not compared, but receipt or signature vouch for the files"
-        return [Finding("version", True, said)]
-    said = (
-        f"made by microagg {told}: words were not compared; check with that version, or with its receipt (--receipt) "
-        "or signature (--signed-by)"
+        detail = f"made by microagg {versions}: words were not compared, but receipt or signature vouch for the files"
+        return [Finding("version", True, detail)]
+    detail = (
+        f"made by microagg {versions}: words were not compared; check with that version, or with its receipt "
+        "(--receipt) or signature (--signed-by)"
     )
-    return [Finding("version", False, said)]
+    return [Finding("version", False, detail)]
 
 
 def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
@@ -129,10 +129,10 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
     if identifiers:
         return Finding("columns", False, f"identifiers are published: {columns_phrase(identifiers)}")
     if undeclared:
-        told = (
+        names = (
             columns_phrase(undeclared) if recipe.schema.may_quote(table.column_names) else f"{len(undeclared)} columns"
         )
-        return Finding("columns", False, f"not declared in the recipe: {told}")
+        return Finding("columns", False, f"not declared in the recipe: {names}")
     if table.schema.metadata:
         keys = ", ".join(sorted(repr(key.decode(errors="replace")) for key in table.schema.metadata))
         return Finding("columns", False, f"the file carries metadata of another program, under {keys}")
@@ -157,7 +157,7 @@ def _promise_of_release(release: PublishedFolder) -> list[Finding]:
 
 
 def _exposure_of_release(release: PublishedFolder) -> list[Finding]:
-    """What the statement tells of what k does not hide, as far as the table shows it."""
+    """What the statement says about what k does not hide, as far as the table shows it."""
     if not (release.strategy.is_counted and release.blocks):
         return []
     statement = release.statement if isinstance(release.statement, dict) else {}

@@ -32,8 +32,8 @@ def check_files(release: PublishedFolder) -> list[Finding]:
         findings.append(Finding("manifest", False, f"lists {len(unknown)} files that no release has"))
     known = {MANIFEST, SIGNATURE, *expected}
     others = sorted(path.name for path in release.folder.iterdir() if path.name not in known or not path.is_file())
-    said = f"not part of the release: {', '.join(map(repr, others))}" if others else "none"
-    return [*findings, Finding("other files", not others, said)]
+    detail = f"not part of the release: {', '.join(map(repr, others))}" if others else "none"
+    return [*findings, Finding("other files", not others, detail)]
 
 
 def _check_file(folder: Path, name: str, digest: str | None) -> Finding:

@@ -1,4 +1,4 @@
-"""Whether the ledger of a private release tells of the noise that its method draws."""
+"""Whether the ledger of a private release states the noise that its method draws."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _CLOSE = 1e-8  # sensitivities are rounded up to a step of 2^-30 of them; which 
 
 
 def fault_of_expenses(release: PublishedFolder, budget: Mapping[str, Any], again: MethodOutput) -> str:
-    """What a ledger tells otherwise than its method spends; empty if nothing.
+    """Where a ledger differs from what its method spends; empty if it does not.
 
     Parameters
     ----------
     release : PublishedFolder
         Of a private method.
     budget : dict
-        As the statement tells it.
+        As the statement gives it.
     again : MethodOutput
         The release followed on no records.
     """
     assert again.budget is not None
     due = json.loads(json.dumps(budget_for_statement(again.budget, release.recipe)))
     if not same(*([one["epsilon"], one["spent"], len(one["expenses"])] for one in (budget, due))):
-        return "its ledger spends otherwise than its method"
+        return "its ledger spends differently from its method"
     wider = _unit_unknown(release)
-    for told, expected in zip(budget["expenses"], due["expenses"], strict=True):
+    for stated, expected in zip(budget["expenses"], due["expenses"], strict=True):
         for key in expected:
             if key in ("sensitivity", "scale") and expected[key] is not None:
-                fits = type(told[key]) is float and _is_close(told, expected, key, wider)
+                fits = type(stated[key]) is float and _is_close(stated, expected, key, wider)
             else:
-                fits = same(told[key], expected[key])
+                fits = same(stated[key], expected[key])
             if not fits:
-                return f"its ledger tells of another {key} of noise than its method draws"
+                return f"its ledger states another {key} of noise than its method draws"
     return ""
 
 
@@ -54,10 +54,10 @@ def _unit_unknown(release: PublishedFolder) -> float:
     return float(MICROSECONDS) ** 3
 
 
-def _is_close(told: Mapping[str, Any], expected: Mapping[str, Any], key: str, wider: float) -> bool:
+def _is_close(stated: Mapping[str, Any], expected: Mapping[str, Any], key: str, wider: float) -> bool:
     if wider == 1.0:
-        return math.isclose(told[key], expected[key], rel_tol=_CLOSE)
-    ratios = [told[name] / expected[name] for name in ("sensitivity", "scale")]
+        return math.isclose(stated[key], expected[key], rel_tol=_CLOSE)
+    ratios = [stated[name] / expected[name] for name in ("sensitivity", "scale")]
     return all(1 - _CLOSE <= ratio <= wider for ratio in ratios) and all(
         math.isclose(*pair, rel_tol=_CLOSE) for pair in pairwise(ratios)
     )

@@ -21,7 +21,7 @@ from microagg.releases.folder.json_files import same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 from microagg.statements.manifest import FORMAT, LIBRARIES
-from microagg.statements.promises import describe_aggregate, describe_schema, describe_space
+from microagg.statements.promises import describe_aggregation, describe_schema, describe_space
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
@@ -79,14 +79,14 @@ def _fault_of_cells(release: PublishedFolder, block: Mapping[str, Any]) -> str:
     if release.rows_are_statistics:
         n_records = release.manifest["input"]["n_records"]
     if not release.recipe.k <= smallest <= largest:
-        return f"the manifest tells of cells of {smallest} to {largest} records, and k = {release.recipe.k}"
+        return f"the manifest states cells of {smallest} to {largest} records, and k = {release.recipe.k}"
     even = smallest == largest
     fits = (
         n_cells * smallest <= n_records <= n_cells * largest
         if even or n_cells < 2
         else ((n_cells - 1) * smallest + largest <= n_records <= smallest + (n_cells - 1) * largest)
     )
-    return "" if fits else f"the manifest tells of {n_cells} cells of sizes that {n_records} records cannot have"
+    return "" if fits else f"the manifest states {n_cells} cells of sizes that {n_records} records cannot have"
 
 
 def _fault_of_frame(release: PublishedFolder) -> str:
@@ -100,7 +100,7 @@ def _fault_of_frame(release: PublishedFolder) -> str:
     if release.same_version and sorted(versions) != sorted(("python", *LIBRARIES)):
         return "lists other libraries than microagg uses"
     if not all(VERSION.fullmatch(version) for version in versions.values()):
-        return "lists versions that are none"
+        return "lists versions that are not versions"
     if sorted(manifest["output"]) != ["sha256", "table"] or not all(map(_SHA256.fullmatch, release.hashes.values())):
         return "lists files without their SHA-256"
     plain = json.loads(json.dumps(release.recipe.as_dict(), default=str))
@@ -111,13 +111,13 @@ def _fault_of_sizes(release: PublishedFolder) -> str:
     about, recipe = release.manifest["input"], release.recipe
     keys = ["n_columns", "n_records", *([] if release.is_private else ["sha256_salted"])]
     if sorted(about) != keys:
-        return "tells something else of the input than its size" + ("" if release.is_private else " and fingerprint")
+        return "says something else about the input than its size" + ("" if release.is_private else " and fingerprint")
     if not release.is_private and not _SHA256.fullmatch(about["sha256_salted"]):
         return "has no fingerprint of the input"
     if not same(about["n_columns"], len(recipe.attributes)):
-        return "tells of another number of columns than its recipe"
+        return "states another number of columns than its recipe"
     if not isinstance(about["n_records"], int) or isinstance(about["n_records"], bool):
-        return "does not tell the number of records"
+        return "does not state the number of records"
     return ""
 
 
@@ -128,14 +128,14 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     if len(found) < len(stages):
         return "has a stage twice"
     if not same({"stage": "schema", **found.pop("schema")}, describe_schema(recipe)):
-        return "tells of other roles than its recipe"
+        return "states other roles than its recipe"
     partition = found.pop("partition")
     if not same([partition["method"], partition["k"]], [recipe.method, recipe.k]):
-        return "tells of another method or k than its recipe"
+        return "states another method or k than its recipe"
     if not release.is_private and set(partition) != {"method", "k", "blocks"}:
-        return "tells something of its cells that no release tells"
+        return "says something about its cells that no release says"
     if any(set(block) - set(CellSizes.keys()) for block in release.blocks):
-        return "tells something of cells that no release tells"
+        return "says something about cells that no release says"
     if release.is_private:
         return _fault_of_private_stages(release, found)
     if [stage["stage"] for stage in stages] != list(_OF_CELLS):
@@ -153,31 +153,31 @@ def _fault_of_search(release: PublishedFolder) -> str:
     for block in release.blocks:
         search = block.get("search")
         if (search is not None) is not recipe.entry.searches_by_chance:
-            return "tells of a search for cells, and its method has none, or the other way round"
+            return "states a search for cells, and its method has none, or the other way round"
         if search is None:
             continue
         ends, limit = search["stopped_by"], recipe.partition.get("time_limit")
         was_cut = TIME_LIMIT in ends
         keys = ["searches", "stopped_by", "started_from", *(["time_limit", "share_of_steps"] if was_cut else [])]
         if sorted(search) != sorted(keys) or (was_cut and not same(search["time_limit"], limit)):
-            return "tells of another search for cells than its recipe"
+            return "states another search for cells than its recipe"
         if set(ends) - set(ENDS) or set(search["started_from"]) - set(STARTS):
-            return "tells of searches for cells that no search comes to"
+            return "states searches for cells that no search comes to"
         if {sum(ends.values()), sum(search["started_from"].values())} != {search["searches"]}:
-            return "tells of searches for cells that do not add up"
+            return "states searches for cells that do not add up"
     return ""
 
 
 def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     recipe = release.recipe
-    told = {key: value for key, value in space.items() if key != "guided"}
-    if not same(told, describe_space(recipe)):
-        return "tells of another space than its recipe"
+    stated = {key: value for key, value in space.items() if key != "guided"}
+    if not same(stated, describe_space(recipe)):
+        return "states another space than its recipe"
     guided = space.get("guided", [])
     if ("guided" in space) and not recipe.guides:
-        return "tells of guided cells, and its recipe has no guide"
+        return "states guided cells, and its recipe has no guide"
     if recipe.guides and len(guided) != len(release.blocks):
-        return "does not tell how the cells of every block were guided"
+        return "does not state how the cells of every block were guided"
     faults = (
         fault_of_guidance(facts, recipe) or _fault_of_diversity(facts["diversity"], block)
         for facts, block in zip(guided, release.blocks if guided else (), strict=True)
@@ -185,34 +185,34 @@ def _fault_of_space(release: PublishedFolder, space: dict[str, Any]) -> str:
     return next(filter(None, faults), "")
 
 
-def _fault_of_diversity(told: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+def _fault_of_diversity(stated: Mapping[str, Any], block: Mapping[str, Any]) -> str:
     """Whether a diversity of cells is one, and of the cells of a block."""
-    diversity = Diversity(**told)
+    diversity = Diversity(**stated)
     fits = diversity.n_cells == block["n_cells"] and same(diversity.step, STEP)
     fits = fits and 1 <= diversity.smallest <= diversity.mean and 0 < diversity.purity <= 1
-    return "" if fits else "tells of a diversity that its cells cannot have"
+    return "" if fits else "states a diversity that its cells cannot have"
 
 
 def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> str:
-    told = {key: value for key, value in aggregate.items() if key != "paired"}
-    if not same(told, describe_aggregate(release.recipe)) or (
+    stated = {key: value for key, value in aggregate.items() if key != "paired"}
+    if not same(stated, describe_aggregation(release.recipe)) or (
         "paired" in aggregate and not release.recipe.aggregate.paired_with
     ):
-        return "tells of other representatives or draws than its recipe"
+        return "states other representatives or draws than its recipe"
     paired = aggregate.get("paired", [])
     if release.recipe.aggregate.paired_with and len(paired) != len(release.blocks):
-        return "does not tell how the draws of every block were paired"
+        return "does not state how the draws of every block were paired"
     for facts, block in zip(paired, release.blocks if paired else (), strict=True):
         due = {"paired_with": list(release.recipe.aggregate.paired_with), "model": "gradient boosting"}
         if not same(facts, {**due, "diversity": facts["diversity"]}):
-            return "tells of other paired draws than its recipe"
+            return "states other paired draws than its recipe"
         fault = _fault_of_diversity(facts["diversity"], block)
         if fault:
             return fault
     if any(set(block.get("spiked", ())) - set(block["attributes"]) for block in release.blocks):
-        return "tells of shared values of attributes that are not in the block"
+        return "states shared values of attributes that are not in the block"
     if release.strategy.is_counted and any("spiked" in block for block in release.blocks):
-        return "tells of draws, and its recipe of representatives"
+        return "states draws, and its recipe representatives"
     return ""
 
 
@@ -233,11 +233,11 @@ def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) ->
         return fault
     stages = [describe_schema(recipe), *release.made_again.stages.as_list(recipe.entry, recipe.k)]
     due = json.loads(json.dumps(stages))
-    return "" if same(release.manifest["stages"], due) else "tells of other stages than its recipe makes"
+    return "" if same(release.manifest["stages"], due) else "states other stages than its recipe makes"
 
 
 def _fault_of_statistics(release: PublishedFolder) -> str:
-    """Of a table of moments: every cell is told once, and their records are those of the input."""
+    """A table of moments states every cell once, and their records are those of the input."""
     if not release.rows_are_statistics:
         return ""
     rows = release.table
@@ -245,11 +245,11 @@ def _fault_of_statistics(release: PublishedFolder) -> str:
     cells = np.unique(np.column_stack([block, cell, size]), axis=0)
     for number, facts in enumerate(release.blocks):
         own = cells[cells[:, 0] == number]
-        told = [len(own), int(own[:, 2].min(initial=2**62)), int(own[:, 2].max(initial=0))]
-        if len(set(own[:, 1].tolist())) < len(own) or told != [
+        stated = [len(own), int(own[:, 2].min(initial=2**62)), int(own[:, 2].max(initial=0))]
+        if len(set(own[:, 1].tolist())) < len(own) or stated != [
             facts[k] for k in ("n_cells", "smallest_cell", "largest_cell")
         ]:
-            return "tells of other cells than the table of moments"
+            return "states other cells than the table of moments"
         if int(own[:, 2].sum()) != release.manifest["input"]["n_records"]:
-            return "tells of another number of records than the table of moments"
+            return "states another number of records than the table of moments"
     return ""

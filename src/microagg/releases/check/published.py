@@ -124,7 +124,7 @@ class PublishedFolder:
 
     @cached_property
     def made_again(self) -> MethodOutput:
-        """Of a private release: ledger, remarks and stages as its method makes them of public facts.
+        """Ledger, remarks and stages of a private release, as its method makes them from public facts.
 
         Raises
         ------

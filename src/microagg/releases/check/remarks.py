@@ -1,6 +1,6 @@
 """Whether a statement makes the remarks that its release asks for, and none that no release makes.
 
-What follows from recipe, manifest and table is made again, word for word. The rest tells of the original, which a
+What follows from recipe, manifest and table is made again, word for word. The rest is about the original, which a
 reader does not have: it must be one of the sentences that there are, about attributes and numbers that can be.
 """
 
@@ -41,22 +41,22 @@ def fault_of_remarks(release: PublishedFolder, remarks: Sequence[str]) -> str:
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the manifest does not tell what they are made from.
+        If the manifest does not state what they are made from.
     """
-    due, open_ones = list(_due(release)), [_compiled(one, release.recipe) for one in _possible(release)]
+    due, open_ones = list(_due(release)), [_compile(one, release.recipe) for one in _possible(release)]
     lacking = [remark for remark in due if remark not in remarks]
     if lacking:
-        return f"one is not there: {lacking[0][:60]} ..."
-    asked_for = [_compiled(one, release.recipe) for one in _asked_for(release)]
+        return f"one is missing: {lacking[0][:60]} ..."
+    asked_for = [_compile(one, release.recipe) for one in _asked_for(release)]
     lacking_patterns = [one for one in asked_for if not any(one.fullmatch(remark) for remark in remarks)]
     if lacking_patterns:
-        return f"{len(lacking_patterns)} are not there that the recipe or the table asks for"
+        return f"{len(lacking_patterns)} that the recipe or the table asks for are missing"
     unknown = [
         remark
         for remark in remarks
         if remark not in due and not any(one.fullmatch(remark) for one in (*asked_for, *open_ones))
     ]
-    return f"{len(unknown)} are none that microagg makes of such a release" if unknown else ""
+    return f"{len(unknown)} are not remarks that microagg makes about such a release" if unknown else ""
 
 
 def _due(release: PublishedFolder) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
         yield from OF_SEARCHES
 
 
-def _compiled(pattern: str, recipe: Recipe) -> re.Pattern[str]:
+def _compile(pattern: str, recipe: Recipe) -> re.Pattern[str]:
     known = "|".join(re.escape(columns_phrase([name]).removeprefix("column ")) for name in recipe.attributes)
     fillings = {
         **_NUMBERS,

@@ -1,4 +1,4 @@
-"""Whether a public report quotes its release truly, as far as the release alone tells."""
+"""Whether a public report quotes its release truly, as far as the release alone shows."""
 
 from __future__ import annotations
 
@@ -19,33 +19,20 @@ from microagg.tables.frames import Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.report.source import Material
+    from microagg.report.source import ReportRequest
 
 __all__ = ["check_report"]
 
-# What a report tells of the release alone. The rest compares it with the original, which a reader does not have.
-_QUOTED = (
-    "format",
-    "microagg",
-    "form",
-    "about_this_form",
-    "records",
-    "columns",
-    "verdict",
-    "promises",
-    "exposure",
-    "done",
-    "correlations",
-    "budget",
-)
-
+# The heading of a report; of its sections, each says whether the release alone decides it. The rest compares the
+# release with the original, which a reader does not have.
+_HEADING = ("format", "microagg", "form", "about_this_form", "records", "columns")
 
 _OF_BLOCK = {"of", "attributes", "smallest", "median", "largest", "sizes"}
 _OF_MEASURE = {"name", "better", "low", "formula", "value", "by_chance", "high"}
 
 
 def check_report(release: PublishedFolder) -> list[Finding]:
-    """The page is the one that its numbers make, and these are the release's where the release tells them."""
+    """The page is the one that its numbers make, and these are the release's where the release shows them."""
     if REPORT_JSON not in release.hashes and REPORT not in release.hashes:
         return []
     facts = release.report
@@ -74,53 +61,55 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
         return Finding("page of the report", False, f"{REPORT} is not there or no text")
     except (TemplateError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
-    said = (
+    detail = (
         f"{REPORT} is made from {REPORT_JSON}"
         if page == written
         else f"{REPORT} shows something else than {REPORT_JSON}"
     )
-    return Finding("page of the report", page == written, said)
+    return Finding("page of the report", page == written, detail)
 
 
 def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
-    from microagg.report.document import Report
+    from microagg.releases.report_results import make_report
+    from microagg.report.sections import SECTIONS
 
     if release.statement is None:
         return Finding("report", False, "there is no statement that it could quote")
     try:
         table = read_own(release.folder / release.table_name, release.recipe)
-        material = _material_of(release, table)
-        again = json.loads(json.dumps(Report.of(material).facts))
+        request = _request_for(release, table)
+        again = json.loads(json.dumps(make_report(request).facts))
         if set(again) != set(facts):
             return Finding("report", False, "has other sections than a report")
-        differing = {name for name in _QUOTED if not same(again[name], facts[name])}
+        quoted = [*_HEADING, *(one.name for one in SECTIONS if one.make is not None and one.of_release_alone)]
+        differing = {name for name in quoted if not same(again[name], facts[name])}
         differing |= set(_differing_sections(release, again, facts))
         if not release.is_private:
-            original_unknown = replace(material, original=material.released)
+            original_unknown = replace(request, original=request.released)
             differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
-        unlike = _unlike(material, again["attributes"]["described"], facts["attributes"]["described"])
+        unlike = _unlike(request, again["attributes"]["described"], facts["attributes"]["described"])
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
-        return Finding("report", False, "is damaged, or what it should quote")
+        return Finding("report", False, "it, or what it should quote, is damaged")
     differing |= {f"attributes ({name})" for name in unlike}
     if differing:
         return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
     return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
 
 
-def _material_of(release: PublishedFolder, table: pa.Table) -> Material:
+def _request_for(release: PublishedFolder, table: pa.Table) -> ReportRequest:
     """What a report on a table with the release's statement and manifest is made from."""
-    from microagg.report.source import Material
+    from microagg.report.source import ReportRequest
 
     files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
     frame = Frame.wrap(table)
-    # What a private release tells of its original comes from the released table alone.
+    # What a private release shows of its original comes from the released table alone.
     original = frame if release.is_private else None
     quoted: dict[str, Any] = {"statement": release.statement, "manifest": release.manifest, "files": files}
-    return Material(frame, release.recipe, original, **quoted)
+    return ReportRequest(frame, release.recipe, original, **quoted)
 
 
 def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
-    """Sections that tell of the release and of the original: what in them is the release's alone."""
+    """Sections about the release and the original: the parts of them that the release alone decides."""
     if set(facts["attributes"]) != set(again["attributes"]):
         yield "attributes"
     unknown = (set(b) ^ {*_OF_BLOCK, "n_cells" if b["of"] == "cell" else "n_classes"} for b in facts["cells"]["blocks"])
@@ -134,8 +123,8 @@ def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], fact
     if len(cells) + len(classes) != len(facts["cells"]["blocks"]) or (classes and not same(classes, again_classes)):
         yield "cells"
     blocks = [[b["attributes"], b["n_cells"], b["smallest"], b["largest"]] for b in cells]
-    told = [[b[key] for key in ("attributes", "n_cells", "smallest_cell", "largest_cell")] for b in release.blocks]
-    if not same(blocks, told[: len(blocks)]):
+    stated = [[b[key] for key in ("attributes", "n_cells", "smallest_cell", "largest_cell")] for b in release.blocks]
+    if not same(blocks, stated[: len(blocks)]):
         yield "cells"
     for block in cells:
         if block["sizes"] and sum(one["cells"] for one in block["sizes"]) != block["n_cells"]:
@@ -144,15 +133,15 @@ def _differing_sections(release: PublishedFolder, again: Mapping[str, Any], fact
         yield from (name for name in ("cells", "measures") if not same(again[name], facts[name]))
 
 
-def _unlike(material: Material, again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
+def _unlike(request: ReportRequest, again: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]) -> set[str]:
     """Attributes that are described differently."""
     if [one["name"] for one in again] != [one["name"] for one in facts]:
         raise ValueError("other attributes")
     pairs = zip(again, facts, strict=True)
-    return {mine["name"] for mine, theirs in pairs if not same(_described_alike(material, mine, theirs), theirs)}
+    return {mine["name"] for mine, theirs in pairs if not same(_described_alike(request, mine, theirs), theirs)}
 
 
-def _described_alike(material: Material, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+def _described_alike(request: ReportRequest, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The description with those categories named that the report names: which were frequent in the original, too."""
     from microagg.report.distributions import public_categories
 
@@ -160,24 +149,25 @@ def _described_alike(material: Material, mine: Mapping[str, Any], theirs: Mappin
         return mine
     named = {bar["label"] for bar in theirs["distribution"]["bars"]} - {None}
     name = mine["name"]
-    column = material.described[0].column(name)
-    shares = public_categories(column, None, material.schema[name], material.least, frequent=named)
+    column = request.described[0].column(name)
+    shares = public_categories(column, None, request.schema[name], request.least, frequent=named)
     return {**mine, "distribution": json.loads(json.dumps(shares))}
 
 
-def _faults_of_measures(material: Material, measures: Mapping[str, Any]) -> Iterator[str]:
-    """Measures are known ones, told as all are; those that the released table alone decides have their value."""
+def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> Iterator[str]:
+    """Measures are known ones, in the usual form; those that the released table alone decides have their value."""
     from microagg.evaluation.evaluate import DEFINITIONS
-    from microagg.report.sections.measures import of_release_alone
+    from microagg.releases.report_results import measure_release_alone
+    from microagg.report.sections.measures import describe_publicly
 
-    told = [*measures["utility"], *measures["risk"]]
+    shown = [*measures["utility"], *measures["risk"]]
     known = {one.name for one in DEFINITIONS}
-    names = [one["name"] for one in told]
+    names = [one["name"] for one in shown]
     if set(measures) - {"utility", "risk", "notes", "changes"} or len(set(names)) < len(names) or set(names) - known:
         yield "measures"
-    if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in told):
+    if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in shown):
         yield "measures"
-    alone = of_release_alone(material) if told else {}
-    for one in told:
+    alone = describe_publicly(measure_release_alone(request)) if shown else {}
+    for one in shown:
         if one["name"] in alone and not same(one, json.loads(json.dumps(alone[one["name"]]))):
             yield f"measures ({one['name']})"

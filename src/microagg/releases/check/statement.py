@@ -33,12 +33,12 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
     """Everything of a statement that a reader can work out again."""
     try:
         statement = Statement.from_dict(release.statement)
-        told = json.loads(json.dumps(statement.as_dict()))
+        again = json.loads(json.dumps(statement.as_dict()))
         words = str(statement)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError):
         return [Finding("statement", False, "is not there, damaged, or promises what was not counted")]
-    if not same(told, release.statement):
-        return [Finding("statement", False, "says what does not follow from the rest of it")]
+    if not same(again, release.statement):
+        return [Finding("statement", False, "says something that does not follow from the rest of it")]
     return [
         _check_promise_and_ledger(release, statement),
         _check_counts(release, statement),
@@ -54,7 +54,7 @@ def _check_promise(release: PublishedFolder, statement: Statement) -> Finding:
     try:
         expected = release.strategy.guarantees(blocks)
     except KeyError:
-        return Finding("statement", False, "promises something of attributes that the recipe does not have")
+        return Finding("statement", False, "promises something about attributes that the recipe does not have")
     if release.same_version:
         fits = same([one.as_dict() for one in statement.guarantees], [one.as_dict() for one in expected])
     else:
@@ -65,7 +65,11 @@ def _check_promise(release: PublishedFolder, statement: Statement) -> Finding:
         return Finding("statement", False, "does not promise what the recipe makes true, or not on what was checked")
     if not statement.guarantees:
         return Finding("statement", True, "states no guarantee")
-    words = "" if release.same_version else f"; its words are of {release.manifest.get('microagg')} and not compared"
+    words = (
+        ""
+        if release.same_version
+        else f"; its words are those of {release.manifest.get('microagg')} and were not compared"
+    )
     if not statement.for_publication:
         return Finding("statement", True, f"for research, not for publication (made with a fixed seed){words}")
     return Finding("statement", True, f"promises what the recipe asks for{words}")
@@ -81,13 +85,13 @@ def _check_promise_and_ledger(release: PublishedFolder, statement: Statement) ->
 
 
 def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
-    """Whether the ledger is one, and tells of the noise that the method draws for such a recipe."""
+    """Whether the ledger is one, and states the noise that the method draws for such a recipe."""
     budget = statement.budget
     known = {one.name for one in fields(Expense)}
     if budget is None or set(budget) != {"epsilon", "spent", "expenses"}:
         return "its ledger is damaged"
     if any(set(one) != known or type(one["epsilon"]) not in (int, float) for one in budget["expenses"]):
-        return "its ledger tells something that no ledger tells"
+        return "its ledger holds something that no ledger holds"
     if not release.same_version:  # whose words and roundings this one does not know
         return ""
     try:
@@ -99,7 +103,7 @@ def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
 def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
     n_rows = release.table.num_rows
     if not (isinstance(statement.n_records, int) and statement.n_records == n_rows):
-        return Finding("recounts", False, f"the statement speaks of another number of records than {n_rows}")
+        return Finding("recounts", False, f"the statement is about another number of records than {n_rows}")
     if not same([one.as_dict() for one in statement.recounts], [one.as_dict() for one in release.recounts]):
         return Finding("recounts", False, "the statement counted something else than the table has")
     if (statement.budget is not None) is not release.is_private:
@@ -129,7 +133,7 @@ def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
             return Finding("remarks", False, fault)
     left_out = [int(match[1]) for remark in remarks if (match := _LEFT_OUT.fullmatch(remark))]
     if recipe.missing.policy is not MissingPolicy.SUPPRESS and left_out:
-        return Finding("remarks", False, "one tells of records left out, and the recipe leaves out none")
+        return Finding("remarks", False, "one speaks of records left out, but the recipe leaves none out")
     fault = _fault_of_sizes(release, sum(left_out))
     if fault:
         return Finding("remarks", False, fault)
@@ -139,7 +143,7 @@ def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
     if len(set(remarks)) < len(remarks):
         return Finding("remarks", False, "one is there twice")
     fault = _fault_of_formulas(release, remarks)
-    return Finding("remarks", not fault, fault or "those are there that recipe and table ask for")
+    return Finding("remarks", not fault, fault or "those that recipe and table ask for are there")
 
 
 def _fault_of_sizes(release: PublishedFolder, left_out: int) -> str:
@@ -153,18 +157,18 @@ def _fault_of_sizes(release: PublishedFolder, left_out: int) -> str:
 
 
 def _fault_of_formulas(release: PublishedFolder, remarks: tuple[str, ...]) -> str:
-    """What is said of text that begins like a formula, against what the file has."""
+    """Compare what the remarks say about text that begins like a formula with what the file has."""
     path, policy = release.folder / release.table_name, release.recipe.output.formulas
     file_format = format_of(path)
     found = file_format.count_formula_cells(path, release.table)
-    said = {Formulas.KEEP: KEPT, Formulas.ESCAPE: ESCAPED}.get(policy)
-    told = [remark for remark in remarks if remark.startswith((KEPT, ESCAPED))]
+    expected = {Formulas.KEEP: KEPT, Formulas.ESCAPE: ESCAPED}.get(policy)
+    stated = [remark for remark in remarks if remark.startswith((KEPT, ESCAPED))]
     if policy is Formulas.REFUSE and found:
         return "the recipe refuses text that begins like a formula, and the table has some"
     if policy is Formulas.ESCAPE and found and file_format.count_formula_cells(path, read_as_written(path)):
         return "the recipe has text escaped that begins like a formula, and the table has some that is not"
-    if bool(found) is not bool(told) or any(said is None or not remark.startswith(said) for remark in told):
-        return "what is said of text that begins like a formula is not what the table has"
+    if bool(found) is not bool(stated) or any(expected is None or not remark.startswith(expected) for remark in stated):
+        return "what they say about text that begins like a formula is not what the table has"
     return ""
 
 
@@ -176,9 +180,9 @@ def _check_words(release: PublishedFolder, words: str) -> Finding:
     except (OSError, UnicodeDecodeError):
         return Finding("words of the statement", False, f"{STATEMENT_TEXT} is not there or no text")
     if not release.same_version:
-        said = f"not compared: written by microagg {release.manifest.get('microagg')}"
-        return Finding("words of the statement", True, said)
-    said = (
+        detail = f"not compared: written by microagg {release.manifest.get('microagg')}"
+        return Finding("words of the statement", True, detail)
+    detail = (
         f"{STATEMENT_TEXT} says what {STATEMENT} does" if written == words else f"{STATEMENT_TEXT} says something else"
     )
-    return Finding("words of the statement", written == words, said)
+    return Finding("words of the statement", written == words, detail)

@@ -81,7 +81,7 @@ def whole_or_nothing(
         See :func:`refuse_existing`.
     beside : mapping of name to text, optional
         Files that go beside the folder, for their owner only, if and only if the folder gets into its place; filled in
-        the block. Of a process killed between the two, the next run finishes the work.
+        the block. If a process is killed between the two, the next run finishes the work.
     """
     refuse_existing(path, overwrite, ours)
     path.parent.mkdir(parents=True, exist_ok=True)

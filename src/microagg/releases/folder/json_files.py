@@ -17,7 +17,7 @@ def read_json(path: Path) -> Any:
     Raises
     ------
     ValueError
-        If it is none, names a key twice, nests without end, or is larger than anything that is written here.
+        If it is not JSON, names a key twice, nests without end, or is larger than anything that is written here.
     """
     if path.stat().st_size > _LARGEST:
         raise ValueError("too large")

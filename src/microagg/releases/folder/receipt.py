@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.releases.folder.json_files import read_json
 from microagg.releases.folder.orphans import PENDING
@@ -41,13 +41,13 @@ class Receipt:
     files : mapping of name to SHA-256
         The published files as they were written.
     origins : ndarray or None
-        For each published record its place in the input; None if rows are no records.
+        For each published record its place in the input; None if rows are not records.
     """
 
     input: InputDigest
     id: str
     files: Mapping[str, str] = field(default_factory=dict)
-    origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    origins: IntArray | None = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -58,7 +58,7 @@ class Receipt:
             "salt": self.input.salt,
             "input_sha256_salted": self.input.salted_sha256,
             "files": dict(self.files),
-            "origins": None if self.origins is None else _packed(self.origins),
+            "origins": None if self.origins is None else _pack(self.origins),
         }
 
     def as_json(self) -> str:
@@ -83,13 +83,13 @@ class Receipt:
             digest = InputDigest(content["salt"], content["input_sha256_salted"], content["input_sha256"])
             files = {str(name): str(sha) for name, sha in content["files"].items()}
             packed = content["origins"]
-            return cls(digest, str(content["id"]), files, None if packed is None else _unpacked(packed))
+            return cls(digest, str(content["id"]), files, None if packed is None else _unpack(packed))
         except FileNotFoundError:
             raise TableError(f"{path.name}: no such file.") from None
         except OSError as error:
             raise TableError(f"{path.name} cannot be opened: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error, zlib.error):
-            raise TableError(f"{path.name} is damaged, or no receipt of a release.") from None
+            raise TableError(f"{path.name} is damaged, or is not the receipt of a release.") from None
 
 
 def receipts_beside(folder: str | Path) -> list[Path]:
@@ -118,13 +118,13 @@ def receipt_beside(folder: str | Path) -> Receipt | None:
     return None
 
 
-def _packed(origins: npt.NDArray[np.int64]) -> str:
+def _pack(origins: IntArray) -> str:
     """Whole numbers as text: little-endian, 32 bits where they suffice, deflated, base 64."""
     kind = "<u4" if len(origins) == 0 or int(origins.max()) < 2**32 else "<u8"
     return f"{kind}:{base64.b64encode(zlib.compress(origins.astype(kind).tobytes())).decode()}"
 
 
-def _unpacked(text: str) -> npt.NDArray[np.int64]:
+def _unpack(text: str) -> IntArray:
     kind, _, packed = text.partition(":")
     if kind not in ("<u4", "<u8"):
         raise ValueError("origins")

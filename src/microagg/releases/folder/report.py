@@ -17,7 +17,7 @@ from microagg.releases.folder.json_files import read_json
 from microagg.releases.folder.places import MANIFEST, STATEMENT
 from microagg.releases.folder.receipt import Receipt, receipts_beside
 from microagg.releases.folder.saved import SavedRelease, origins_of
-from microagg.releases.folder.signing import SIGNATURE, signed
+from microagg.releases.folder.signing import SIGNATURE, sign_manifest
 from microagg.releases.input import read_released
 from microagg.statements.manifest import sha256_of_file
 from microagg.tables.frames import Frame
@@ -49,7 +49,7 @@ def write_beside_release(
     path : Path
     internal, overwrite : bool
     release_id : str or None
-        Of the release that is reported on; None of a table that has none.
+        The id of the release that is reported on; None for a table that has none.
     sign : path, optional
         A private key, to sign the folder again; a signed folder is not changed without.
     """
@@ -99,13 +99,13 @@ def _write_into_release(
         manifest = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         (partial / MANIFEST).write_text(manifest, encoding="utf-8")
         if sign is not None:
-            (partial / SIGNATURE).write_text(signed(manifest.encode(), sign), encoding="utf-8")
+            (partial / SIGNATURE).write_text(sign_manifest(manifest.encode(), sign), encoding="utf-8")
         beside |= _receipt_of(folder, partial, release_id)
     return path
 
 
 def _anything_in(folder: Path) -> set[str]:
-    """What was in the folder before stays in it: a check tells what does not belong there."""
+    """What was in the folder before stays in it: a check says what does not belong there."""
     return {entry.name for entry in folder.iterdir()}
 
 
@@ -118,20 +118,20 @@ def _receipt_of(folder: Path, partial: Path, release_id: str | None) -> dict[str
             continue
         if receipt.id == release_id:
             files = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir()) if file.name in _WRITTEN}
-            return {path.name: replace(receipt, files={**_kept(receipt), **files}).as_json()}
+            return {path.name: replace(receipt, files={**_files_left_alone(receipt), **files}).as_json()}
     return {}
 
 
 _WRITTEN = (MANIFEST, REPORT, REPORT_JSON, SIGNATURE)
 
 
-def _kept(receipt: Receipt) -> dict[str, str]:
+def _files_left_alone(receipt: Receipt) -> dict[str, str]:
     """What the receipt knows of files that a report does not touch: the folder may have been changed."""
     return {name: digest for name, digest in receipt.files.items() if name not in _WRITTEN}
 
 
 def _link_or_copy(file: Path, to: Path) -> None:
-    """The same file under a second name; where that cannot be, a copy."""
+    """The same file under a second name; where that is not possible, a copy."""
     if file.is_dir() and not file.is_symlink():
         shutil.copytree(file, to, symlinks=True)
         return
@@ -194,7 +194,7 @@ def report_on_tables(
     source : Path, optional
         The file that the original was read from.
     receipt : Path, optional
-        What tells which record each row stands for; default: the one that lies beside the folder of the release.
+        What shows which record each row stands for; default: the one that lies beside the folder of the release.
     internal, full, overwrite : bool
         As in :meth:`microagg.Release.report`.
     sign : path, optional
@@ -203,8 +203,8 @@ def report_on_tables(
         As in :func:`microagg.evaluate`.
     """
     from microagg.evaluation.alignment import align
-    from microagg.report.document import Report
-    from microagg.report.source import Material
+    from microagg.releases.report_results import make_report
+    from microagg.report.source import ReportRequest
 
     saved = SavedRelease.open(released) if released.is_dir() else None
     table = released if saved is None else saved.table
@@ -217,7 +217,7 @@ def report_on_tables(
         digests = {name: one for name, one in listed.items() if name not in (REPORT, REPORT_JSON)}
 
     def make(_: Mapping[str, str]) -> Report:
-        material = Material(
+        request = ReportRequest(
             after,
             recipe,
             before,
@@ -229,13 +229,13 @@ def report_on_tables(
             internal,
             full,
         )
-        if not (material.may_compare and material.rows_are_records):
-            return Report.of(material)
+        if not (request.may_compare and request.rows_are_records):
+            return make_report(request)
         origins = None
         if aligned is None and key is None:
             origins = origins_of(released, before.table if source is None else source, receipt)
         rows = align(before, after, recipe.schema, aligned=aligned, key=key, origins=origins)
-        return Report.of(replace(material, origins=rows.origins, why_not_aligned=rows.why_not))
+        return make_report(replace(request, origins=rows.origins, why_not_aligned=rows.why_not))
 
     release_id = None if saved is None else saved.manifest["id"]
     return write_beside_release(make, path, internal=internal, overwrite=overwrite, release_id=release_id, sign=sign)

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from microagg._typing import IntArray
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.json_files import read_json
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["SavedRelease", "origins_of", "recipe_of"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class SavedRelease:
         Raises
         ------
         TableError
-            If the folder is no release, or one that is damaged.
+            If the folder is not a release, or is damaged.
         """
         try:
             manifest, statement = read_json(folder / MANIFEST), read_json(folder / STATEMENT)
@@ -88,7 +84,7 @@ def origins_of(released: Path, original: Path | pa.Table, receipt: Path | None) 
     Returns
     -------
     ndarray or None
-        None if there is no receipt, or rows of the release are no records.
+        None if there is no receipt, or rows of the release are not records.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Signatures: who published a release, told by a key that only they have.
+"""Signatures: who published a release, shown by a key that only they have.
 
 ``signature.json`` in the folder of a release signs the SHA-256 of its manifest, which holds those of all other files.
-It shows that whoever has the private key published just these files. Whose key that is, a signature cannot tell: a
+It shows that whoever has the private key published just these files. A signature cannot show whose key that is: a
 reader compares the public key with one they got from the publisher on another way.
 """
 
@@ -23,7 +23,7 @@ from microagg.releases.folder.json_files import read_json
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "signed", "write_key_pair"]
+__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "sign_manifest", "write_key_pair"]
 
 SIGNATURE = "signature.json"
 ALGORITHM = "Ed25519"
@@ -31,7 +31,7 @@ NEEDED = "signatures need the cryptography library: pip install 'microagg[sign]'
 _PURPOSE = b"microagg release, SHA-256 of manifest.json: "
 
 
-def signed(manifest: bytes, key: str | Path) -> str:
+def sign_manifest(manifest: bytes, key: str | Path) -> str:
     """The content of ``signature.json`` for a manifest.
 
     Parameters
@@ -83,7 +83,7 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
     ----------
     folder, manifest : Path
     signed_by : path or None
-        A public key as PEM; None if the reader has none, and then nothing about who published is told.
+        A public key as PEM; None if the reader has none, and then nothing is said about who published.
     """
     path = folder / SIGNATURE
     expected = None if signed_by is None else fingerprint(_public_key(Path(signed_by)))
@@ -101,23 +101,23 @@ def check_signature(folder: Path, manifest: Path, signed_by: str | Path | None) 
             raise ValueError("algorithm")
     except (ValueError, KeyError, TypeError, binascii.Error):
         return [Finding("signature", False, "is damaged")]
-    told = fingerprint(raw)
+    key_id = fingerprint(raw)
     if digest != hashlib.sha256(manifest.read_bytes()).hexdigest():
-        return [Finding("signature", False, f"signs another manifest than this one (key {told})")]
-    if expected is not None and told != expected:
-        return [Finding("signature", False, f"is by the key {told}, not by {expected}")]
+        return [Finding("signature", False, f"signs another manifest than this one (key {key_id})")]
+    if expected is not None and key_id != expected:
+        return [Finding("signature", False, f"is by the key {key_id}, not by {expected}")]
     if expected is None and find_spec("cryptography") is None:
-        return [Finding("signature", True, f"said to be by the key {told}, and NOT verified: {NEEDED}")]
+        return [Finding("signature", True, f"said to be by the key {key_id}, and NOT verified: {NEEDED}")]
     if not _verifies(raw, signature, manifest.read_bytes()):
-        return [Finding("signature", False, f"is not that of the key {told} under this manifest")]
+        return [Finding("signature", False, f"is not that of the key {key_id} under this manifest")]
     if expected is None:
-        said = f"by the key {told}, which proves nothing about who that is: compare it with --signed-by PUBLIC.pem"
-        return [Finding("signature", True, said)]
-    return [Finding("signature", True, f"by the expected key {told}")]
+        detail = f"by the key {key_id}, which proves nothing about who that is: compare it with --signed-by PUBLIC.pem"
+        return [Finding("signature", True, detail)]
+    return [Finding("signature", True, f"by the expected key {key_id}")]
 
 
 def require_key(path: Path) -> None:
-    """Refuse a file that is no key to sign with, before the work begins."""
+    """Refuse a file that is not a key to sign with, before the work begins."""
     _private_key(path)
 
 
@@ -166,7 +166,7 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError(
-            f"{path.name!r} is no private Ed25519 key in PEM without a passphrase. 'microagg keygen NAME' makes one"
+            f"{path.name!r} is not a private Ed25519 key in PEM without a passphrase. 'microagg keygen NAME' makes one"
         )
     return key
 
@@ -183,7 +183,9 @@ def _public_key(path: Path) -> bytes:
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError(f"{path.name!r} is no public Ed25519 key in PEM, as in name.pub.pem of 'microagg keygen name'")
+        raise InputError(
+            f"{path.name!r} is not a public Ed25519 key in PEM, as in name.pub.pem of 'microagg keygen name'"
+        )
     raw: bytes = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return raw
 

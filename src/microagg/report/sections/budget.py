@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from microagg.report.source import Material
+from microagg.report.section import Section
+from microagg.report.source import ReportSource
 
-__all__ = ["budget"]
+__all__ = ["BUDGET"]
 
 
-def budget(material: Material) -> dict[str, Any] | None:
+def _budget(source: ReportSource) -> dict[str, Any] | None:
     """The ledger of the statement; None if nothing was spent."""
-    told = None if material.statement is None else material.statement.get("budget")
-    if told is None:
+    ledger = None if source.statement is None else source.statement.get("budget")
+    if ledger is None:
         return None
     return {
-        "epsilon": told["epsilon"],
-        "spent": told["spent"],
+        "epsilon": ledger["epsilon"],
+        "spent": ledger["spent"],
         "expenses": [
             {key: one.get(key) for key in ("mechanism", "on", "epsilon", "sensitivity", "scale", "draws")}
-            for one in told["expenses"]
+            for one in ledger["expenses"]
         ],
     }
+
+
+BUDGET = Section("budget", _budget, of_release_alone=True, title="Budget")

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, ORIGINAL_RECORDS
-from microagg.privacy.verify import recount
 from microagg.recipe.choices import AggregateForm
-from microagg.report.source import Material
+from microagg.report.section import Section
+from microagg.report.source import ReportSource
 from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
 
-__all__ = ["promises", "verdict"]
+__all__ = ["GUARANTEES", "VERDICT"]
 
 
 def _plain(guarantee: Mapping[str, Any]) -> str:
@@ -25,14 +25,15 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
         )
     if model == DRAWN:
         return (
-            f"What is published of these attributes was drawn by chance from statistics of at least {parameters['k']} "
+            f"The published values of these attributes were drawn by chance from statistics of at least "
+            f"{parameters['k']} "
             "records. This is less than k-anonymity."
         )
     if model not in (EPSILON_DP, EPSILON_IDP):
         return ""
     likely = f"no outcome is more than exp({parameters['epsilon']:g}) times as likely with one value as with another."
     if model == EPSILON_IDP:
-        likely += " This is said of the table at hand, not of every possible table."
+        likely += " This holds for the table at hand, not for every possible table."
     if guarantee["target"].startswith(ORIGINAL_RECORDS):
         plain = f"Whatever one record says, the release could have come out nearly the same: {likely}"
     else:
@@ -46,11 +47,11 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
     )
 
 
-def promises(material: Material) -> dict[str, Any]:
+def _guarantees(source: ReportSource) -> dict[str, Any]:
     """The statement in plain words; of another tool's table, what can be counted on it."""
-    if material.statement is None:
-        return _counted_here(material)
-    statement = material.statement
+    if source.statement is None:
+        return _describe_table_alone(source)
+    statement = source.statement
     counts = {tuple(count["attributes"]): count for count in statement["recounts"]}
     guarantees = []
     for one in statement["guarantees"]:
@@ -62,7 +63,7 @@ def promises(material: Material) -> dict[str, Any]:
                 "title": f"{one['model']} ({parameters})",
                 "attributes": list(one["attributes"]),
                 "plain": _plain(one),
-                "checked": _told(count) if count else (MADE_NOT_COUNTED if private else NOTHING_TO_COUNT),
+                "checked": _describe_count(count) if count else (MADE_NOT_COUNTED if private else NOTHING_TO_COUNT),
                 "unit": one["unit"],
                 "target": one["target"],
                 "against": one["against"],
@@ -74,27 +75,22 @@ def promises(material: Material) -> dict[str, Any]:
     return {"guarantees": guarantees, "remarks": list(statement["remarks"]), "note": note}
 
 
-def _counted_here(material: Material) -> dict[str, Any]:
+def _describe_table_alone(source: ReportSource) -> dict[str, Any]:
     note = (
         "No statement came with this table: it was not made by microagg, or only the table is at hand. Nothing is "
         "promised here; what follows was counted on the table."
     )
     remarks = []
-    names = material.schema.quasi_identifiers
-    absent = [name for name in names if name not in material.released.names]
+    names = source.schema.quasi_identifiers
+    absent = [name for name in names if name not in source.released.names]
     if absent:
         remarks.append(f"k-anonymity cannot be counted: the table lacks {', '.join(absent)}")
-    elif not material.is_private and material.recipe.aggregate.form is not AggregateForm.SAMPLED:
-        remarks.append(_told(_recounted(material)))
+    elif source.results.recount is not None:
+        remarks.append(_describe_count(source.results.recount.as_dict()))
     return {"guarantees": [], "remarks": remarks, "note": note}
 
 
-def _recounted(material: Material) -> dict[str, Any]:
-    recipe = material.recipe
-    return recount(material.released.table, recipe.schema.quasi_identifiers, recipe.k).as_dict()
-
-
-def _told(count: Any) -> str:
+def _describe_count(count: Mapping[str, Any]) -> str:
     what = (
         f"Counted on the released table: {count['n_records']} records, {count['n_combinations']} combinations of "
         f"{', '.join(count['attributes'])}, the rarest shared by {count['smallest']} records."
@@ -107,7 +103,7 @@ def _told(count: Any) -> str:
     )
 
 
-def _kept(guarantees: Sequence[Mapping[str, Any]]) -> str:
+def _how_it_holds(guarantees: Sequence[Mapping[str, Any]]) -> str:
     """How what is promised is known to hold: by a count, or by the way the table was made."""
     model, target = guarantees[0]["model"], guarantees[0]["target"]
     if model == K_ANONYMITY:
@@ -122,27 +118,32 @@ def _kept(guarantees: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def verdict(material: Material) -> dict[str, Any]:
+def _verdict(source: ReportSource) -> dict[str, Any]:
     """One sentence for the top of the page."""
-    statement = material.statement
+    statement = source.statement
     if statement is not None:
         if statement["for_publication"]:
-            return {"holds": True, "text": _kept(statement["guarantees"])}
+            return {"holds": True, "text": _how_it_holds(statement["guarantees"])}
         if not statement["guarantees"]:
             return {"holds": False, "text": "Not for publication: the method promises nothing about records."}
         if not all(count["holds"] for count in statement["recounts"]):
             return {"holds": False, "text": "Not for publication: what is promised was counted and does not hold."}
         return {"holds": False, "text": "Not for publication: made with a fixed seed, for research."}
-    names = material.schema.quasi_identifiers
-    if material.is_private or material.recipe.aggregate.form is AggregateForm.SAMPLED:
+    names = source.schema.quasi_identifiers
+    if source.is_private or source.recipe.aggregate.form is AggregateForm.SAMPLED:
         return {
             "holds": None,
             "text": "No statement came with this table: nothing is promised, nothing can be counted.",
         }
-    if any(name not in material.released.names for name in names):
+    if any(name not in source.released.names for name in names):
         return {"holds": False, "text": "k-anonymity cannot be counted: the table lacks quasi-identifiers."}
-    count = _recounted(material)
-    if count["holds"]:
-        text = f"No statement came with this table. Counted here: k-anonymity holds for k = {count['k']}."
+    count = source.results.recount
+    assert count is not None, "combinations are counted in every table without a statement that could be k-anonymous"
+    if count.holds:
+        text = f"No statement came with this table. Counted here: k-anonymity holds for k = {count.k}."
         return {"holds": None, "text": text}
-    return {"holds": False, "text": f"k-anonymity does not hold for k = {count['k']}: do not publish on its strength."}
+    return {"holds": False, "text": f"k-anonymity does not hold for k = {count.k}: do not publish on its strength."}
+
+
+VERDICT = Section("verdict", _verdict, of_release_alone=True)
+GUARANTEES = Section("promises", _guarantees, of_release_alone=True, title="Promises")

@@ -7,22 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from microagg._version import __version__
-from microagg.report.source import Material
+from microagg.report.section import Section
+from microagg.report.source import ReportSource
 
-__all__ = ["done"]
+__all__ = ["PROCEDURE"]
 
 _SHOWN = 12
 
 
-def done(material: Material) -> dict[str, Any]:
+def _procedure(source: ReportSource) -> dict[str, Any]:
     """Method, stages, parameters, versions, hashes."""
-    recipe, manifest = material.recipe, material.manifest
+    recipe, manifest = source.recipe, source.manifest
     method = recipe.entry
-    told = recipe.as_dict()
+    settings = recipe.as_dict()
     if method.is_private:  # most of the other defaults mean nothing to it
-        told = recipe.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)
+        settings = recipe.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)
     elsewhere = ("attributes", "method")
-    chosen = {key: value for key, value in told.items() if key not in elsewhere and value != {}}
+    chosen = {key: value for key, value in settings.items() if key not in elsewhere and value != {}}
     if manifest is None:
         return {
             "by": "another tool, or only its table is at hand",
@@ -31,7 +32,7 @@ def done(material: Material) -> dict[str, Any]:
             "choices": _rows(chosen),
             "versions": {"microagg (this report)": __version__, "python": platform.python_version()},
             "input": {},
-            "files": dict(material.files),
+            "files": dict(source.files),
         }
     return {
         "by": f"microagg {manifest['microagg']}",
@@ -50,7 +51,7 @@ def done(material: Material) -> dict[str, Any]:
             "columns": manifest["input"]["n_columns"],
             **({"salted SHA-256": one} if (one := manifest["input"].get("sha256_salted")) else {}),
         },
-        "files": dict(material.files),
+        "files": dict(source.files),
     }
 
 
@@ -61,17 +62,20 @@ def _rows(facts: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        told = [
+        texts = [
             f"{key} ({_text(one)})" if isinstance(one, Mapping) else f"{key}: {_text(one)}"
             for key, one in list(value.items())[:_SHOWN]
         ]
-        return ", ".join(told) + (f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else "") or "none"
+        return ", ".join(texts) + (f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else "") or "none"
     if isinstance(value, list | tuple):
         between = "; " if any(isinstance(one, Mapping) for one in value) else ", "
-        told = [_text(one) for one in value[:_SHOWN]]
-        return between.join(told) + (f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else "") or "none"
+        texts = [_text(one) for one in value[:_SHOWN]]
+        return between.join(texts) + (f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else "") or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
     return "none" if value is None else repr(value) if value == "" else str(value)
+
+
+PROCEDURE = Section("done", _procedure, of_release_alone=True, title="What was done")

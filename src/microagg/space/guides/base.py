@@ -21,7 +21,7 @@ from microagg.schema.schema import Schema, toml_key
 from microagg.space.standardize import Standardize
 
 if TYPE_CHECKING:
-    from microagg.schema.encode import Measured
+    from microagg.schema.encode import EncodedColumn
 
 __all__ = [
     "EVEN_WEIGHT",
@@ -50,7 +50,7 @@ class PlainSpace:
         The quasi-identifiers of the block, as points.
     attributes : tuple of str
         Their names.
-    guides : sequence of Measured
+    guides : sequence of EncodedColumn
         The guiding attributes, in the order of :meth:`Guide.guiding_attributes`.
     standardize : Standardize
         How the recipe standardises numbers.
@@ -61,7 +61,7 @@ class PlainSpace:
 
     matrix: FloatArray
     attributes: tuple[str, ...]
-    guides: Sequence[Measured]
+    guides: Sequence[EncodedColumn]
     standardize: Standardize
     k: int
     form_cells: Callable[[FloatArray], IntArray]
@@ -194,7 +194,7 @@ def line_that_declares(name: str, role: str = "confidential") -> str:
     return f'Add: [attributes.{toml_key(name)}] role = "{role}", kind = "..." (one of: {kinds})'
 
 
-def refuse_constant(targets: Sequence[Measured]) -> None:
+def refuse_constant(targets: Sequence[EncodedColumn]) -> None:
     """Raise TableError for a target with fewer than two different values: nothing can be learned from it."""
     for target in targets:
         different = len(np.unique(target.values[~target.missing]))

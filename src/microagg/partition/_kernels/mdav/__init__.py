@@ -1,0 +1,1 @@
+"""Kernels of MDAV and V-MDAV: by a plain scan, by a filtered scan, and by searching a tree."""

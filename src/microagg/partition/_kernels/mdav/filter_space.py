@@ -1,0 +1,177 @@
+"""The filter: distances in float32 that can rule a record out, never in.
+
+A row x becomes y = float32(scale * (x - centre)), scale a power of two near one over the spread. Searches compute
+distances of these y and look at a row's float64 values only if its float32 distance comes within a proven slack of
+what would matter. The labels are those of float64, the time is that of float32.
+
+The slack (u = 2^-24; all norms are of y, that is in units of the spread):
+
+1. Coordinates. |y_j - scale (x_j - centre_j)| <= (u + 2^-52) |scale (x_j - centre_j)|: one rounding of the difference
+   in float64, one to float32; the scaling is exact. So y is off by at most (u + 2^-52) R in norm, where R bounds the
+   norm of every row still in play, and the distance of two points by at most twice that. `slack` = 4 u R covers it
+   twice over. (The centroid has its own norm: it lies among the rows, but for rounding.)
+2. Arithmetic. A sum of d squares of differences in float32, in any order and fused or not, is off by a factor within
+   1 +- (d + 2) u (1 + small), its root by half that. `relative` = (d + 8) 2u on the root covers it, the rounding of
+   limits to float32 and all float64 rounding, at least three times over.
+3. Underflow. Squares below 2^-126 may vanish in float32: at most d 2^-126 in the sum, sqrt(d) 2^-63 in the root.
+   In float64 the same with 2^-1074, times scale. `floor` adds both.
+
+So with delta the float64 distance (as computed) and f the float32 one (as computed),
+
+    (scale delta - slack) (1 - relative)  <=  f  <=  (scale delta + slack) (1 + relative).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from microagg._kernels.jit import entry, inner
+from microagg._kernels.simd import (
+    WIDTH,
+    add_product,
+    broadcast,
+    load,
+    maximum,
+    minimum,
+    reduce_max,
+    reduce_min,
+    store,
+    subtract,
+)
+
+UNIT = 2.0**-24
+# Multiplied onto a float64 result, they make up for any rounding on the way to it.
+A_LITTLE_MORE, A_LITTLE_LESS = 1.0 + 2.0**-40, 1.0 - 2.0**-40
+
+
+class FilterSpace(NamedTuple):
+    centre: npt.NDArray[np.float64]
+    scale: float
+    relative: float
+    floor: float
+
+
+def filter_space(X: npt.NDArray[np.float64]) -> FilterSpace:
+    """Centre and scale of a matrix. Any would be correct; these keep the slack small."""
+    dimension = X.shape[1]
+    centre = X.mean(axis=0)
+    mean_square = sum(float(np.mean((column - middle) ** 2)) for column, middle in zip(X.T, centre, strict=True))
+    spread = np.sqrt(mean_square / dimension)
+    scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
+    floor = np.sqrt(dimension) * (2.0**-62 + 2.0**-536 * scale)
+    return FilterSpace(centre, scale, (dimension + 8) * 2 * UNIT, float(floor))
+
+
+@entry
+def fill_coordinates(values, space, coordinates):
+    """The float32 coordinates y of all rows."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            coordinates[i, j] = np.float32((values[i, j] - space.centre[j]) * space.scale)
+
+
+@inner
+def place_query(query, space, query32):
+    """The float32 coordinates of one point; returns their norm, with a little more."""
+    square = 0.0
+    for j in range(query.shape[0]):
+        value = (query[j] - space.centre[j]) * space.scale
+        query32[j] = np.float32(value)
+        square += value * value
+    return np.sqrt(square) * A_LITTLE_MORE
+
+
+@entry
+def slack_for(radius, space):
+    """How far a float32 distance can be off apart from `relative`; ``radius`` is the R above."""
+    return 4.0 * UNIT * radius + space.floor
+
+
+@entry
+def near_limit(squared_distance, space, slack):
+    """No point within that float64 squared distance has a float32 squared distance above the returned limit."""
+    reach = (np.sqrt(squared_distance) * space.scale + slack) * (1.0 + space.relative)
+    return np.float32(reach * reach)
+
+
+@entry
+def far_limit(squared_distance, space, slack):
+    """No point at that float64 squared distance or beyond has a float32 squared distance below the returned limit."""
+    reach = (np.sqrt(squared_distance) * space.scale - slack) * (1.0 - space.relative)
+    if reach <= 0.0:
+        return np.float32(-1.0)
+    return np.float32(reach * reach)
+
+
+@entry
+def farthest_reach(squared_distance32, space, slack):
+    """A bound, in units of the filter, on true distances whose float32 squared value is at most the given one."""
+    return np.sqrt(np.float64(squared_distance32)) * (1.0 + 2.0 * space.relative) + slack
+
+
+@inner
+def exact_distance(values, row, query):
+    """The squared distance of the definition: float64, summed in the order of the columns."""
+    total = 0.0
+    for j in range(query.shape[0]):
+        gap = values[row, j] - query[j]
+        total += gap * gap
+    return total
+
+
+@inner
+def block_distances(points, start, stride, n_vectors, query32, totals):
+    """Squared float32 distances of a block's points; returns the least and the largest.
+
+    Attribute j of the points lies at ``start + j * stride``; ``n_vectors`` times sixteen points are looked at.
+    """
+    zero = broadcast(np.float32(0.0))
+    low, high = broadcast(np.float32(np.inf)), zero
+    vector = 0
+    # Four at a time keep the processor's arithmetic units busy; ends: vector grows.
+    while vector + 4 <= n_vectors:
+        a, b, c, d = zero, zero, zero, zero
+        place = start + vector * WIDTH
+        for j in range(query32.shape[0]):
+            centre = broadcast(query32[j])
+            gap = subtract(load(points, place), centre)
+            a = add_product(a, gap, gap)
+            gap = subtract(load(points, place + WIDTH), centre)
+            b = add_product(b, gap, gap)
+            gap = subtract(load(points, place + 2 * WIDTH), centre)
+            c = add_product(c, gap, gap)
+            gap = subtract(load(points, place + 3 * WIDTH), centre)
+            d = add_product(d, gap, gap)
+            place += stride
+        store(totals, vector * WIDTH, a)
+        store(totals, (vector + 1) * WIDTH, b)
+        store(totals, (vector + 2) * WIDTH, c)
+        store(totals, (vector + 3) * WIDTH, d)
+        low = minimum(low, minimum(minimum(a, b), minimum(c, d)))
+        high = maximum(high, maximum(maximum(a, b), maximum(c, d)))
+        vector += 4
+    while vector < n_vectors:  # ends: vector grows
+        a = zero
+        place = start + vector * WIDTH
+        for j in range(query32.shape[0]):
+            gap = subtract(load(points, place), broadcast(query32[j]))
+            a = add_product(a, gap, gap)
+            place += stride
+        store(totals, vector * WIDTH, a)
+        low, high = minimum(low, a), maximum(high, a)
+        vector += 1
+    return reduce_min(low), reduce_max(high)
+
+
+@inner
+def range_of(values, start, n_vectors):
+    """The least and the largest of ``n_vectors`` times sixteen values."""
+    low = load(values, start)
+    high = low
+    for vector in range(1, n_vectors):
+        more = load(values, start + vector * WIDTH)
+        low, high = minimum(low, more), maximum(high, more)
+    return reduce_min(low), reduce_max(high)

@@ -1,0 +1,1 @@
+"""MDAV and V-MDAV by scanning all remaining records in float64: the definition that the faster kernels must equal."""

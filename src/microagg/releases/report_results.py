@@ -1,0 +1,339 @@
+"""Run what a report shows: measures, recounts, correlations and the loss of cells, all before a word is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from microagg._typing import FloatArray, IntArray
+from microagg.errors import InputError, TableError
+from microagg.evaluation.alignment import Rows, rows_of_kind
+from microagg.evaluation.correlation import correlation_matrix
+from microagg.evaluation.evaluate import DEFINITIONS, judge
+from microagg.evaluation.pairs import combinations, pair
+from microagg.evaluation.result import Evaluation, RowKind
+from microagg.privacy.guarantee import K_ANONYMITY
+from microagg.privacy.verify import Recount, recount
+from microagg.recipe.choices import AggregateForm
+from microagg.report.document import Report
+from microagg.report.results import (
+    BlockSizes,
+    CellLoss,
+    CellResults,
+    Correlations,
+    MeasureResults,
+    Part,
+    ReportResults,
+)
+from microagg.report.sections.cells import BLOCKS_SHOWN
+from microagg.report.sections.correlations import CORRELATED
+from microagg.report.sections.measures import MOST_PAIRED
+from microagg.report.source import ReportRequest, ReportSource, random_rows
+from microagg.schema.attribute import Kind
+from microagg.schema.encode import encode
+from microagg.statements.exposure import Exposure, exposure_of
+from microagg.tables.frames import Frame
+
+__all__ = ["COMPARED", "ON_ALL", "QUICK", "SAMPLED", "Comparison", "make_report", "measure_release_alone"]
+
+COMPARED = 100_000
+"""Costly measures of larger tables are taken on about so many records: whole classes, chosen at random."""
+_FEWEST, _VALUES = 1_000, 2_000_000
+
+ON_ALL = ("SSE_SST", "IL1s", "JSD", "D_Y", "label_purity", "k", "k_prime", "singled_out", "distinct_l_min")
+"""Measures that cost little: every report takes them on all records."""
+
+SAMPLED = ("KS", "wasserstein", "correlation_difference", "rank_correlation_difference", "interval_disclosure_value")
+"""Measures that are means over records or attributes: for large tables a sample of whole classes estimates them."""
+
+QUICK = (*ON_ALL, *SAMPLED, "t_closeness")
+"""What every report has of tables that are compared whole; none of them needs compiled code."""
+
+_OF_PAIRS = ("correlation_difference", "rank_correlation_difference")
+_OF_RELEASE_ALONE = ("k", "k_prime", "singled_out", "distinct_l_min")
+
+Classes = tuple[Sequence[str], IntArray]
+
+
+def make_report(request: ReportRequest) -> Report:
+    """Compute all that the request may show, and write the report from it."""
+    results = ReportResults(
+        measures=_measure(request) if request.may_compare else None,
+        cells=_measure_cells(request),
+        correlations=_correlate(request),
+        exposure=_count_exposure(request),
+        recount=_recount(request),
+    )
+    return Report.of(ReportSource.answer(request, results))
+
+
+def measure_release_alone(request: ReportRequest) -> Evaluation:
+    """Measures that the released table alone decides."""
+    on = Comparison(request).whole
+    return judge(on.before, on.after, request.schema, on.rows, measures=_OF_RELEASE_ALONE)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Records of both tables that are compared.
+
+    Attributes
+    ----------
+    before, after : Frame
+    rows : Rows
+        What is known of the released ones.
+    is_whole : bool
+        False if records were chosen.
+    places : ndarray
+        For each compared released record its place in the original, if that is known, else in the release.
+    """
+
+    before: Frame
+    after: Frame
+    rows: Rows
+    is_whole: bool
+    places: IntArray
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The original and the released table of a request, whole or in part."""
+
+    request: ReportRequest
+
+    @property
+    def most(self) -> int:
+        """On how many records costly measures are taken at most: fewer if there are many attributes."""
+        request = self.request
+        if request.full:
+            return max(request.released.n_records, request.original.n_records if request.original is not None else 0)
+        return min(COMPARED, max(_FEWEST, _VALUES // max(len(request.published), 1)))
+
+    @cached_property
+    def whole(self) -> Sample:
+        """All records of both tables."""
+        before, released, origins = self.request.original, self.request.released, self.request.origins
+        assert before is not None
+        everything = np.arange(released.n_records)
+        return Sample(before, released, self._rows(everything), True, everything if origins is None else origins)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The records on which costly measures are taken."""
+        before, released, origins = self.request.original, self.request.released, self.request.origins
+        assert before is not None
+        if max(released.n_records, before.n_records) <= self.most:
+            return self.whole
+        chosen = whole_groups(self._classes, self.most)
+        if origins is not None:
+            places = origins[chosen]
+            rows = Rows(np.arange(len(chosen), dtype=np.int64))
+            # Records that were left out are records of the original, too: as large a share of them.
+            left_out = np.flatnonzero(np.bincount(origins, minlength=before.n_records) == 0)
+            others = left_out[random_rows(len(left_out), len(left_out) * len(chosen) // len(origins))]
+            beside = before.take(np.concatenate([places, others]))
+            return Sample(beside, released.take(chosen), rows, False, places)
+        if before.n_records > self.most:
+            before = before.take(random_rows(before.n_records, self.most))
+        return Sample(before, released.take(chosen), self._rows(chosen), False, chosen)
+
+    def _rows(self, chosen: IntArray) -> Rows:
+        if not self.request.rows_are_records:
+            return rows_of_kind(self.request.row_kind)
+        if self.request.origins is None:
+            return Rows(None, self.request.why_not_aligned or Rows().why_not)
+        return Rows(self.request.origins[chosen])
+
+    @property
+    def _classes(self) -> IntArray:
+        """Released rows with equal quasi-identifiers, by label; every row its own if they cannot be compared."""
+        released, names = self.request.released, self.request.schema.quasi_identifiers
+        if any(name not in released.names for name in names):
+            return np.arange(released.n_records)
+        try:
+            return combinations(released, names)
+        except TableError:  # the section on measures says which column cannot be compared
+            return np.arange(released.n_records)
+
+
+def whole_groups(labels: IntArray, wanted: int) -> IntArray:
+    """Rows of whole groups, chosen at random, until `wanted` are reached; all if there are no more, at least one group.
+
+    Examples
+    --------
+    >>> whole_groups(np.array([0, 1, 0, 1, 2, 2]), 4).tolist()
+    [0, 2, 4, 5]
+    """
+    sizes = np.bincount(labels)
+    if len(labels) <= wanted:
+        return np.arange(len(labels))
+    order = np.random.default_rng(0).permutation(len(sizes))
+    groups = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), wanted, side="right")))]
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[groups] = True
+    return np.flatnonzero(chosen[labels])
+
+
+def _measure(request: ReportRequest) -> MeasureResults:
+    """Measures of :func:`microagg.evaluate`: all, or a quick choice; for large tables on a sample."""
+    comparison = Comparison(request)
+    sample = comparison.sample
+    # One record is much of a small table: a mean over all would be a figure about few.
+    small = not request.internal and request.released.n_records < 2 * request.least
+    too_many_pairs = not request.full and len(request.published) > MOST_PAIRED and not small
+    left_out = _OF_PAIRS if too_many_pairs else ()
+
+    def take(on: Sample, names: tuple[str, ...] | None) -> Evaluation:
+        wanted = None if names is None else [name for name in names if name not in left_out]
+        return judge(on.before, on.after, request.schema, on.rows, measures=wanted, per_record=request.internal)
+
+    quick = not (small or request.full)
+    try:
+        if not quick:
+            found = take(comparison.whole, _OF_RELEASE_ALONE if small else None)
+        elif sample.is_whole:
+            found = take(sample, QUICK)
+        else:
+            found = _join(take(comparison.whole, ON_ALL), take(sample, SAMPLED))
+    except InputError as error:  # another tool's release may lack columns or hold other types
+        return MeasureResults(problem=str(error))
+    estimated = quick and not sample.is_whole
+    return MeasureResults(
+        found,
+        is_of_release_alone=small,
+        leaves_out_pairs=too_many_pairs,
+        n_sampled=sample.after.n_records if estimated else None,
+        estimated=tuple(name for name in SAMPLED if name in found) if estimated else (),
+        places=comparison.whole.places,
+    )
+
+
+def _join(whole: Evaluation, estimated: Evaluation) -> Evaluation:
+    """Measures of all records and of a sample, in their usual order. Values per record are of all records only."""
+    by_name = {one.name: one for one in (*whole, *estimated)}
+    return Evaluation(tuple(by_name[one.name] for one in DEFINITIONS if one.name in by_name), whole.per_record)
+
+
+def _measure_cells(request: ReportRequest) -> CellResults:
+    """Sizes of the cells, or of the classes where cells are not known, and what each lost."""
+    if request.is_private and not request.internal:
+        return CellResults()
+    may_compare = request.may_compare and request.origins is not None
+    if request.blocks:
+        sizes = [
+            BlockSizes("cell", tuple(block.attributes), np.bincount(block.labels[block.labels >= 0]))
+            for block in request.blocks[:BLOCKS_SHOWN]
+        ]
+        first = request.blocks[0]
+        loss = _loss(request, "cell", first.attributes, first.labels[request.origins]) if may_compare else None
+        return CellResults(tuple(sizes), len(request.blocks), loss)
+    classes = _classes(request)
+    sizes = [BlockSizes("class", tuple(names), np.bincount(labels)) for names, labels in classes[:BLOCKS_SHOWN]]
+    loss = _loss(request, "class", *classes[0]) if may_compare and classes else None
+    return CellResults(tuple(sizes), len(request.partition_blocks), loss)
+
+
+def _classes(request: ReportRequest) -> list[Classes]:
+    """Classes that the released table shows, block by block; none if records were drawn, or rows are not records."""
+    drawn = request.recipe.aggregate.form is AggregateForm.SAMPLED
+    if drawn or request.is_private or not request.rows_are_records:
+        return []
+    blocks: list[Sequence[str]] = [request.schema.quasi_identifiers]
+    if request.manifest is not None:
+        blocks = [tuple(block.get("attributes", ())) for block in request.partition_blocks]
+    if any(name not in request.released.names for names in blocks for name in names):
+        return []
+    try:
+        return [(names, combinations(request.released, names)) for names in blocks]
+    except TableError:  # values that cannot be compared; the section on measures says so
+        return []
+
+
+def _loss(request: ReportRequest, part: Part, attributes: Sequence[str], all_labels: IntArray) -> CellLoss:
+    """Mean squared distance of a cell's records to what it publishes, in percent of that to the overall mean."""
+    assert request.original is not None
+    assert request.origins is not None
+    rows = whole_groups(all_labels, Comparison(request).most)
+    before_all, after_all = request.original.take(request.origins[rows]), request.released.take(rows)
+    lost = np.zeros(len(rows))
+    total = 0.0
+    for name in attributes:
+        try:
+            before, after = pair(before_all, after_all, name, request.schema[name]).points()
+        except TableError as error:  # a text file need not say what its values were
+            return CellLoss(part, f"Cannot be measured: {error}.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost += ((before - after) ** 2).sum(axis=1)
+            total += float(before.var(axis=0).sum())
+    kept, labels = np.unique(all_labels[rows], return_inverse=True)
+    if not (np.isfinite(lost).all() and np.isfinite(total)):
+        return CellLoss(part, "Numbers are too large for their squared distances.")
+    if total == 0:
+        return CellLoss(part, "The quasi-identifiers do not vary: nothing can be lost.")
+    sizes = np.bincount(labels)
+    shares = 100 * np.bincount(labels, weights=lost) / sizes / total
+    return CellLoss(part, "", kept, sizes, shares, is_sample=len(rows) < len(all_labels))
+
+
+def _correlate(request: ReportRequest) -> Correlations | None:
+    """Correlations of the first numeric and ordinal attributes; None where values in a row do not belong together."""
+    if request.row_kind is RowKind.RANKS:
+        return None
+    released, original = request.described
+    kept: list[tuple[str, FloatArray]] = []
+    problems = []
+    for name in request.published:
+        if request.schema[name].kind not in (Kind.NUMERIC, Kind.ORDINAL) or len(kept) > CORRELATED:
+            continue
+        try:
+            kept.append((name, _numbers(released, name, request)))
+        except TableError as error:
+            problems.append(str(error))
+    has_more, kept = len(kept) > CORRELATED, kept[:CORRELATED]
+    names = tuple(name for name, _ in kept)
+    after = correlation_matrix([values for _, values in kept], max(2, request.least))
+    before = None
+    if len(names) > 1 and request.internal and original is not None and all(name in original.names for name in names):
+        before = correlation_matrix([_numbers(original, name, request) for name in names])
+    return Correlations(names, after, before, tuple(problems), has_more)
+
+
+def _numbers(frame: Frame, name: str, request: ReportRequest) -> FloatArray:
+    """Numbers or ranks of an attribute; another tool may have left its declared bounds."""
+    values = encode(frame.column(name), request.schema[name].model_copy(update={"bounds": None})).values
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _count_exposure(request: ReportRequest) -> Exposure | None:
+    """What k does not hide; None where the public form quotes the statement, or nothing is k-anonymous."""
+    if request.statement is not None and not request.internal:
+        return None
+    if request.statement is not None:
+        guarantees = request.statement["guarantees"]
+        blocks = [tuple(one["attributes"]) for one in guarantees if one["model"] == K_ANONYMITY]
+    else:
+        blocks = [request.schema.quasi_identifiers] if _may_be_k_anonymous(request) else []
+    if not blocks or any(name not in request.released.names for block in blocks for name in block):
+        return None
+    try:
+        return exposure_of(request.released, request.recipe, blocks, request.original)
+    except TableError:  # another tool's values that cannot be compared; the section on measures says so
+        return None
+
+
+def _recount(request: ReportRequest) -> Recount | None:
+    """Combinations of quasi-identifiers in a table that came without a statement."""
+    names = request.schema.quasi_identifiers
+    if request.statement is not None or not _may_be_k_anonymous(request):
+        return None
+    if any(name not in request.released.names for name in names):
+        return None
+    return recount(request.released.table, names, request.recipe.k)
+
+
+def _may_be_k_anonymous(request: ReportRequest) -> bool:
+    """Whether the recipe's method publishes classes of equal quasi-identifiers that can be counted."""
+    return not request.is_private and request.recipe.aggregate.form is not AggregateForm.SAMPLED

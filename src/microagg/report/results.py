@@ -1,0 +1,150 @@
+"""Finished results that a report shows; whoever asks for the report computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from microagg._typing import FloatArray, IntArray
+from microagg.evaluation.result import Evaluation
+from microagg.privacy.verify import Recount
+from microagg.statements.exposure import Exposure
+
+__all__ = ["BlockSizes", "CellLoss", "CellResults", "Correlations", "MeasureResults", "Part", "ReportResults"]
+
+Part = Literal["cell", "class"]
+"""A cell is what was formed; a class is what the released table shows: records with equal quasi-identifiers."""
+
+Matrix = Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """How large the cells, or classes, of one block of attributes are."""
+
+    part: Part
+    attributes: tuple[str, ...]
+    sizes: IntArray
+
+
+@dataclass(frozen=True)
+class CellLoss:
+    """What each cell, or class, of the first block lost.
+
+    Attributes
+    ----------
+    part : {"cell", "class"}
+    problem : str
+        Why nothing could be computed; empty if it could.
+    labels, sizes : ndarray
+        The cells that were looked at and the number of records in each.
+    shares : ndarray of float
+        Mean squared distance of the cell's records to what it publishes, in percent of that to the overall mean.
+    is_sample : bool
+        Whether only some cells were looked at.
+    """
+
+    part: Part
+    problem: str = ""
+    labels: IntArray | None = None
+    sizes: IntArray | None = None
+    shares: FloatArray | None = None
+    is_sample: bool = False
+
+
+@dataclass(frozen=True)
+class CellResults:
+    """Cells of a release, or classes of a table whose cells are not known.
+
+    Attributes
+    ----------
+    blocks : tuple of BlockSizes
+    n_blocks : int
+        Blocks there are; more than `blocks` has if only the first ones were counted.
+    loss : CellLoss or None
+        None where the records must not or cannot be compared.
+    """
+
+    blocks: tuple[BlockSizes, ...] = ()
+    n_blocks: int = 0
+    loss: CellLoss | None = None
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Pearson's correlation of every two numeric or ordinal attributes.
+
+    Attributes
+    ----------
+    names : tuple of str
+    after : matrix of float or None
+        None where one of the two is constant, or too few records have both.
+    before : matrix or None
+        Those of the original; None where they are not to be shown.
+    problems : tuple of str
+        Why attributes were left out.
+    has_more : bool
+        Whether there are more attributes than were correlated.
+    """
+
+    names: tuple[str, ...] = ()
+    after: Matrix = ()
+    before: Matrix | None = None
+    problems: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+@dataclass(frozen=True)
+class MeasureResults:
+    """Measures of utility and risk that were taken for a report.
+
+    Attributes
+    ----------
+    evaluation : Evaluation or None
+        None if the tables could not be compared.
+    problem : str
+        Why they could not.
+    is_of_release_alone : bool
+        Whether the table is so small that only what it shows itself was measured.
+    leaves_out_pairs : bool
+        Whether measures of every two attributes were left out, as there are too many.
+    n_sampled : int or None
+        On how many records costly measures were estimated; None if on all.
+    estimated : tuple of str
+        Those measures.
+    places : ndarray or None
+        For each released record its place in the original, if that is known, else in the release.
+    """
+
+    evaluation: Evaluation | None = None
+    problem: str = ""
+    is_of_release_alone: bool = False
+    leaves_out_pairs: bool = False
+    n_sampled: int | None = None
+    estimated: tuple[str, ...] = ()
+    places: IntArray | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class ReportResults:
+    """All that was computed for a report.
+
+    Attributes
+    ----------
+    measures : MeasureResults or None
+        None where nothing may be compared with the original.
+    cells : CellResults
+    correlations : Correlations or None
+        None where values in one row do not belong together.
+    exposure : Exposure or None
+        What k does not hide, counted; None where a statement is quoted, or nothing is k-anonymous.
+    recount : Recount or None
+        How often combinations of quasi-identifiers occur in a table that came without a statement.
+    """
+
+    measures: MeasureResults | None = None
+    cells: CellResults = CellResults()
+    correlations: Correlations | None = None
+    exposure: Exposure | None = None
+    recount: Recount | None = None

@@ -1,0 +1,5 @@
+"""Run the study: ``python -m microagg.studies.guided_cells``."""
+
+from microagg.studies.guided_cells.run import main
+
+main()
