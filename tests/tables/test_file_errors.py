@@ -10,7 +10,7 @@ import pyreadstat
 import pytest
 
 from microagg.errors import TableError
-from microagg.tables.formats.registry import all_formats, writable_names
+from microagg.tables.formats.registry import registered_formats, writable_names
 from microagg.tables.read import read_table
 from microagg.tables.write import write_table
 from optional_packages import need
@@ -125,7 +125,7 @@ def test_a_zip_that_is_no_workbook_is_refused(tmp_path):
     refusal(tmp_path, "xlsx", (tmp_path / "any.zip").read_bytes())
 
 
-@pytest.mark.parametrize("extension", [extension for one in all_formats() for extension in one.extensions])
+@pytest.mark.parametrize("extension", [extension for one in registered_formats() for extension in one.extensions])
 def test_missing_files_and_directories_are_named(tmp_path, extension):
     with pytest.raises(TableError, match=f"^t{extension}: no such file") as caught:
         read_table(tmp_path / f"t{extension}")

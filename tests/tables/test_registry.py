@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from microagg.errors import ParameterError
-from microagg.tables.formats.base import WritableFormat
-from microagg.tables.formats.registry import all_formats, register, writable_format, writable_names
+from microagg.tables.formats.base import FileFormat, WritableFormat
+from microagg.tables.formats.registry import register_format, registered_formats, writable_format, writable_names
 from microagg.tables.labels import Labels, labels_of, with_labels
 from microagg.tables.write import write_table
 
-FORMATS = all_formats()
+FORMATS = registered_formats()
 WRITTEN = [one for one in FORMATS if isinstance(one, WritableFormat)]
 FIELDS = [with_labels(pa.field("x", pa.int64()), Labels("X", ((1, "one"),))), pa.field("s", pa.string())]
 TABLE = pa.table([[1, 2, 1], ["a", "", None]], schema=pa.schema(FIELDS))
@@ -69,9 +69,35 @@ def test_formats_are_found_by_name():
 
 
 def test_a_taken_extension_is_refused():
-    with pytest.raises(ParameterError, match=r"another file format has the extension \.csv"):
-        register(type(FORMATS[0])())
-    assert all_formats() == FORMATS
+    class Other(type(FORMATS[0])):
+        pass
+
+    with pytest.raises(ParameterError, match=r"Other cannot be registered: another one has the extension \.csv"):
+        register_format(Other)
+    assert registered_formats() == FORMATS
+
+
+def test_a_format_that_is_not_complete_is_refused():
+    class Unread(FileFormat):
+        name = "new"
+        title = "New"
+
+    class Untitled(type(FORMATS[0])):
+        name = "new"
+        title = None
+
+    class Loud(type(FORMATS[0])):
+        name = "NEW"
+
+    for kind, reason in ((Unread, "it lacks parse"), (Untitled, "it has no title"), (Loud, "in lower case")):
+        with pytest.raises(ParameterError, match=reason):
+            register_format(kind)
+    assert registered_formats() == FORMATS
+
+
+def test_registering_again_changes_nothing():
+    assert register_format(type(FORMATS[0])) is type(FORMATS[0])
+    assert registered_formats() == FORMATS
 
 
 def test_a_library_cannot_speak_through_an_error_while_writing(tmp_path, monkeypatch):

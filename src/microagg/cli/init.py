@@ -9,7 +9,7 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.terminal import explains_errors, print_json, say
-from microagg.tables.formats.registry import all_formats
+from microagg.tables.formats.registry import registered_formats
 
 __all__ = ["init"]
 
@@ -17,7 +17,7 @@ __all__ = ["init"]
 @explains_errors
 @takes_input_flags
 def init(
-    data: Annotated[Path, typer.Argument(help=f"The table: {', '.join(one.name for one in all_formats())}.")],
+    data: Annotated[Path, typer.Argument(help=f"The table: {', '.join(one.name for one in registered_formats())}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recipe goes.")] = Path("recipe.toml"),
     k: Annotated[int, typer.Option(help="Records that must share each published combination.")] = 5,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing recipe.")] = False,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from microagg.tables.columns import is_text
 from microagg.tables.formats.base import ReadOptions, WritableFormat
+from microagg.tables.formats.registry import register_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Feather", "Parquet"]
 
 
+@register_format
 class Parquet(WritableFormat):
     name = "parquet"
     title = "Parquet"
@@ -34,6 +36,7 @@ class Parquet(WritableFormat):
         parquet.write_table(table, path)
 
 
+@register_format
 class Feather(WritableFormat):
     """An image of Arrow's memory: what is written is copied first, so that nothing comes along unseen."""
 

@@ -1,8 +1,7 @@
 """What a file format is: its names, what its files can tell, and how they are read and written.
 
-A new format is one file and one line: a subclass of `FileFormat`, or of `WritableFormat` if releases may be saved in
-it, in a module of this folder, and its name in the list of `microagg.tables.formats.registry`. What the subclass does
-not define is safe: libraries' messages are withheld, and a written file is compared to the byte.
+A format derives from `FileFormat`, or from `WritableFormat` if releases may be saved in it. What it leaves out is safe:
+messages of libraries are withheld, and a written file is compared to the byte.
 """
 
 from __future__ import annotations

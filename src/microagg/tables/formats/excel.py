@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg.errors import TableError
 from microagg.tables.formats.base import FileFormat, ReadOptions, Sniffed
+from microagg.tables.formats.registry import register_format
 from microagg.tables.missing_codes import code_as_text
 from microagg.tables.phrases import names_phrase
 from microagg.tables.refusal import check_names
@@ -29,6 +30,7 @@ __all__ = ["Excel"]
 _SAVE_AS = "of the spreadsheet formats only .xlsx is read; save the sheet as .xlsx or .csv."
 
 
+@register_format
 class Excel(FileFormat):
     """A workbook: its cells have types, but digits that are text may be meant as numbers."""
 

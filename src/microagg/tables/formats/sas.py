@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from microagg.tables.formats.registry import register_format
 from microagg.tables.formats.statistics import StatisticsFile, count_tagged, load_with
 
 __all__ = ["Sas", "SasTransport"]
 
 
+@register_format
 class Sas(StatisticsFile):
     name = "sas7bdat"
     title = "SAS"
@@ -24,6 +26,7 @@ class Sas(StatisticsFile):
         return count_tagged(self, path)
 
 
+@register_format
 class SasTransport(StatisticsFile):
     """A file that does not say how many records it has, nor which values are declared as missing."""
 

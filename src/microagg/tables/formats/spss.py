@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from microagg.errors import TableError
 from microagg.tables.columns import listed
 from microagg.tables.formats.display_formats import Meaning
+from microagg.tables.formats.registry import register_format
 from microagg.tables.formats.statistics import (
     Limits,
     Timestamp,
@@ -30,6 +31,7 @@ __all__ = ["Spss"]
 _RESERVED = frozenset({"all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"})
 
 
+@register_format
 class Spss(WritableStatisticsFile):
     name = "sav"
     title = "SPSS"

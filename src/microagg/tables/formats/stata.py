@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from microagg.errors import TableError
 from microagg.tables.columns import listed
 from microagg.tables.formats.display_formats import Meaning
+from microagg.tables.formats.registry import register_format
 from microagg.tables.formats.statistics import (
     Limits,
     StoredColumn,
@@ -34,6 +35,7 @@ _RESERVED = frozenset(
 _SMALLEST_LONG, _LARGEST_LONG = -2_147_483_647, 2_147_483_620
 
 
+@register_format
 class Stata(WritableStatisticsFile):
     name = "dta"
     title = "Stata"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from microagg.errors import TableError
 from microagg.tables.formats.base import FileFormat, ReadOptions, Sniffed, WritableFormat
 from microagg.tables.formats.form import FormFinding
+from microagg.tables.formats.registry import register_format
 from microagg.tables.text.compression import open_bytes
 from microagg.tables.text.dialect import Dialect
 from microagg.tables.text.form import find_fault_of_text
@@ -64,14 +65,7 @@ def _count_blank_lines(path: Path) -> int:
         return sum(not line.strip(b"\r\n") for line in file)
 
 
-class PlainText(_Text):
-    """Text with any separator, which a recipe must name."""
-
-    name = "txt"
-    title = "plain text"
-    other_extensions = (".dat",)
-
-
+@register_format
 class CommaSeparated(_Text, WritableFormat):
     """Text that is read and written with a comma between fields."""
 
@@ -91,6 +85,7 @@ class CommaSeparated(_Text, WritableFormat):
         return formula_cells_of_file(path, table, self.separator)
 
 
+@register_format
 class CompressedCommaSeparated(CommaSeparated):
     """The same, compressed; the name of the file tells readers and writers to do so."""
 
@@ -98,6 +93,7 @@ class CompressedCommaSeparated(CommaSeparated):
     title = "comma-separated text compressed with gzip"
 
 
+@register_format
 class TabSeparated(CommaSeparated):
     """The same with tabs."""
 
@@ -105,3 +101,12 @@ class TabSeparated(CommaSeparated):
     title = "tab-separated text"
     separator = "\t"
     other_extensions = (".tab",)
+
+
+@register_format
+class PlainText(_Text):
+    """Text with any separator, which a recipe must name."""
+
+    name = "txt"
+    title = "plain text"
+    other_extensions = (".dat",)
