@@ -19,6 +19,7 @@ from numba import njit, prange
 
 from microagg import MDAV, VMDAV
 from microagg.partition._kernels.mdav.plain.cells import BLOCK, remove, scan, sift_down, sums_of_columns
+from microagg.partition.uncompiled.choice import always_by
 
 APART = 8  # numbers of two threads are kept in different cache lines
 
@@ -219,12 +220,14 @@ def peak_above_input(n_records: int, n_attributes: int, k: int) -> float:
     script = f"""
 import re, numpy as np
 from microagg import MDAV
+from microagg.partition.uncompiled.choice import always_by
 
 def peak():
     with open("/proc/self/status") as status:
         return int(re.search(r"VmHWM:\\s+(\\d+)", status.read()).group(1)) / 1024
 
-MDAV(k=5).fit(np.random.default_rng(0).normal(size=(5000, {n_attributes})))
+with always_by("kernels"):
+    MDAV(k=5).fit(np.random.default_rng(0).normal(size=(5000, {n_attributes})))
 rng = np.random.default_rng(0)
 X = rng.normal(size=({n_records}, 3)) @ rng.normal(size=(3, {n_attributes}))
 before = peak()
@@ -264,4 +267,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with always_by("kernels"):  # they are what is measured, also where NumPy would answer
+        main()

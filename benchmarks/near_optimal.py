@@ -21,6 +21,7 @@ from microagg import MDAV, NearOptimal, datasets
 from microagg._halt import StopCondition
 from microagg.partition.local_search.efforts import EFFORTS
 from microagg.partition.refine import improved
+from microagg.partition.uncompiled.choice import always_by
 
 EIA = ("UTILITYID", *(f"{kind}{what}" for kind in ("RES", "COM", "IND") for what in ("REVENUE", "SALES")))
 EIA = (*EIA, "OTHREVENUE", "OTHRSALES", "TOTREVENUE", "TOTSALES")
@@ -176,4 +177,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with always_by("kernels"):  # they are what is measured, also where NumPy would answer
+        main()

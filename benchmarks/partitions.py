@@ -14,6 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from microagg.partition.uncompiled.choice import always_by
+
 SAMPLES = {"normal": lambda z: z, "lognormal": np.exp}
 
 
@@ -47,11 +49,13 @@ def peak_as_multiple_of_input(n_values: int, k: int) -> float:
 import re, numpy as np
 from pathlib import Path
 from microagg.partition import OptimalUnivariate
+from microagg.partition.uncompiled.choice import always_by
 
 def kibibytes(what):
     return int(re.search(what + r":\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
-OptimalUnivariate(k={k}).fit(np.random.default_rng(0).normal(size=(1000, 1)))
+with always_by("kernels"):
+    OptimalUnivariate(k={k}).fit(np.random.default_rng(0).normal(size=(1000, 1)))
 X = np.random.default_rng(0).normal(size=({n_values}, 1))
 Path("/proc/self/clear_refs").write_text("5")
 before = kibibytes("VmRSS")
@@ -110,4 +114,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with always_by("kernels"):  # they are what is measured, also where NumPy would answer
+        main()
