@@ -42,7 +42,8 @@ def points(method, n_records: int, seed: int = 0) -> np.ndarray:
 def partitioner(method, k: int, **options):
     """The method's partitioner; where it searches by chance, with a seed and briefly."""
     if method.searches_by_chance:
-        options = {"effort": "fast", "random_state": 0, **options}
+        brief = {"effort": "fast"} if "effort" in method.options else {}
+        options = {**brief, "random_state": 0, **options}
     return method.partitioner(k=k, **options)
 
 
