@@ -211,7 +211,7 @@ def identity(k: int) -> None:
     print(f"\nat 1,000,000 records, k = {k}: is tree = brute?")
     for make, n_attributes in ((gaussian, 4), (rank_three, 6), (mixture, 8)):
         X = make(1_000_000, n_attributes)
-        by_tree, by_scan = (MDAV(k=k, algorithm=road).fit(X).labels_ for road in ("tree", "brute"))
+        by_tree, by_scan = (MDAV(k=k, algorithm=algorithm).fit(X).labels_ for algorithm in ("tree", "brute"))
         print(f"    {make.__name__}, d = {n_attributes}: {np.array_equal(by_tree, by_scan)}", flush=True)
 
 
@@ -246,8 +246,8 @@ def main() -> None:
     n_records, k = 10_000 if arguments.quick else 100_000, 10
 
     start = time.process_time()
-    for road in ("tree", "brute"):
-        MDAV(k=k, algorithm=road).fit(gaussian(4000, 3))
+    for algorithm in ("tree", "brute"):
+        MDAV(k=k, algorithm=algorithm).fit(gaussian(4000, 3))
     print(f"first calls of tree and brute (compiling, or from the cache): {time.process_time() - start:.1f} s of CPU")
     if arguments.two_threads:
         plain_two_threads(gaussian(4000, 3), k)

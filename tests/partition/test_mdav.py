@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from microagg import MDAV
 from microagg.errors import GuaranteeError
-from microagg.partition import _mdav_search as roads
+from microagg.partition import _mdav_search as searches
 from microagg.partition._kernels.listings import mdav_down_to_2k, mdav_generic
 from microagg.partition.base import cells_in_order
 from partition_tables import tables
@@ -45,7 +45,7 @@ def test_all_cells_but_the_largest_have_exactly_k_records(table):
 def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch, algorithm):
     X = np.random.default_rng(5).normal(size=(100, 3))
     whole = MDAV(k=4).fit(X).labels_
-    monkeypatch.setattr(roads, "_DISTANCES_PER_PORTION", 1)
+    monkeypatch.setattr(searches, "_DISTANCES_PER_PORTION", 1)
     np.testing.assert_array_equal(MDAV(k=4, algorithm=algorithm).fit(X).labels_, whole)
 
 

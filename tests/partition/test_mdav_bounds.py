@@ -1,4 +1,4 @@
-"""Bounds of the fast roads to MDAV's cells: what they rule out never counts."""
+"""Bounds of the fast searches for MDAV's cells: what they rule out never counts."""
 
 from __future__ import annotations
 

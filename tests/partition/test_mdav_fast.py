@@ -1,4 +1,4 @@
-"""The fast roads to MDAV's cells: the same labels as the plain scan, and bounds that never rule out what counts."""
+"""The fast searches for MDAV's cells: the same labels as the plain scan, and bounds that never rule out what counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from mdav_tables import KINDS, compiled
 from microagg import MDAV
 from microagg._progress import shown_by
-from microagg.partition import _mdav_search as roads
+from microagg.partition import _mdav_search as searches
 from microagg.partition._kernels.listings import mdav_generic
 from microagg.partition._kernels.mdav.rows import distinct_rows
 from microagg.partition.base import cells_in_order
@@ -68,24 +68,24 @@ def test_reference_tables_for_every_k(reference_data, name):
 
 
 @compiled
-def test_the_road_may_change_between_any_cells(monkeypatch):
+def test_the_search_may_change_between_any_cells(monkeypatch):
     X = np.random.default_rng(3).normal(size=(1200, 6))
     expected = labels_of(X, 5, "plain")
-    monkeypatch.setattr(roads, "_TREE_FROM", 10)
-    monkeypatch.setattr(roads, "_PROBE", 2000)
+    monkeypatch.setattr(searches, "_TREE_FROM", 10)
+    monkeypatch.setattr(searches, "_PROBE", 2000)
     for portions in (1, 2, 3, 5, 9):
         turns = iter(range(portions))
-        monkeypatch.setattr(roads._MdavRun, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
+        monkeypatch.setattr(searches._MdavRun, "_scanning_is_cheaper", lambda *_, t=turns: next(t, None) is None)
         np.testing.assert_array_equal(labels_of(X, 5, "auto"), expected)
 
 
 def test_the_scan_takes_over_when_that_pays_and_is_compiled_only_for_a_long_search(monkeypatch):
-    peeling = roads._MdavRun(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
+    run = searches._MdavRun(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
     thousand_cells = [np.array([1000 * points, 1000 * 20, 1000]) for points in (500, 500_000, 50_000_000)]
     for is_compiled, answers in ((True, [False, True, True]), (False, [False, False, True])):
-        monkeypatch.setattr(roads, "needs_compiling", lambda _, known=is_compiled: not known)
-        costs = [peeling._nanoseconds_per_cell(seen, 4000) for seen in thousand_cells]
-        assert [peeling._scanning_is_cheaper(*cost) for cost in costs] == answers
+        monkeypatch.setattr(searches, "needs_compiling", lambda _, known=is_compiled: not known)
+        costs = [run._nanoseconds_per_cell(seen, 4000) for seen in thousand_cells]
+        assert [run._scanning_is_cheaper(*cost) for cost in costs] == answers
 
 
 # Robustness
@@ -100,13 +100,13 @@ def test_values_of_any_magnitude_give_the_cells_of_the_scaled_table(magnitude):
         fitted = np.ldexp(X, exponent)
         expected = labels_of(X, 4, "plain")
         for algorithm in ("tree", "brute", "plain", "auto"):
-            got = cells_in_order(roads.mdav_cells(fitted, 4, 12, algorithm))
+            got = cells_in_order(searches.mdav_cells(fitted, 4, 12, algorithm))
             np.testing.assert_array_equal(got, expected, err_msg=algorithm)
 
 
 @compiled
 @pytest.mark.parametrize("tiny", [5e-324, 1e-310, 1e-200, 1e-163, 1e-155])
-def test_distances_that_vanish_in_float64_tie_on_every_road(tiny):
+def test_distances_that_vanish_in_float64_tie_in_every_search(tiny):
     # One attribute of ordinary size keeps the table from being scaled: the other's squares are denormal or zero.
     X = np.column_stack([np.ones(300), np.random.default_rng(5).integers(0, 9, 300) * tiny])
     assert_one_partition(X, 3)
@@ -170,7 +170,7 @@ def test_a_rounded_centroid_outside_the_records_changes_nothing(n, constant, ste
 
 
 @compiled
-def test_the_variant_is_the_same_on_every_road():
+def test_the_variant_is_the_same_in_every_search():
     rng = np.random.default_rng(11)
     for n in range(6, 60):
         assert_one_partition(rng.normal(size=(n, 2)), 3, variant="2k")
@@ -192,7 +192,7 @@ def test_cells_larger_than_a_scan_keeps_bounds_for():
     rng = np.random.default_rng(22)
     for kind in KINDS:
         X = kind(rng, 1700, 3)
-        by_scan, plain = (MDAV(k=260, algorithm=road).fit(X).labels_ for road in ("brute", "plain"))
+        by_scan, plain = (MDAV(k=260, algorithm=algorithm).fit(X).labels_ for algorithm in ("brute", "plain"))
         np.testing.assert_array_equal(by_scan, plain, err_msg=kind.__name__)
 
 
@@ -248,7 +248,7 @@ def test_a_read_only_installation_works(tmp_path):
 @compiled
 @pytest.mark.parametrize("algorithm", ["tree", "brute", "plain"])
 def test_an_interrupt_is_heard_between_portions(monkeypatch, algorithm):
-    monkeypatch.setattr(roads, "_DISTANCES_PER_PORTION", 30_000)
+    monkeypatch.setattr(searches, "_DISTANCES_PER_PORTION", 30_000)
     heard = []
 
     def stop_after_three(task, share):
@@ -266,7 +266,7 @@ def test_an_interrupt_is_heard_between_portions(monkeypatch, algorithm):
 @compiled
 @pytest.mark.parametrize("algorithm", ["auto", "tree", "brute", "plain"])
 def test_progress_grows_to_the_end(monkeypatch, algorithm):
-    monkeypatch.setattr(roads, "_DISTANCES_PER_PORTION", 30_000)
+    monkeypatch.setattr(searches, "_DISTANCES_PER_PORTION", 30_000)
     heard = []
     with shown_by(lambda task, share: heard.append(share)):
         MDAV(k=3, algorithm=algorithm).fit(np.random.default_rng(18).normal(size=(4000, 3)))
