@@ -17,8 +17,9 @@ from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["DEFINITIONS", "evaluate", "judge"]
 
