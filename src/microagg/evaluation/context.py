@@ -19,7 +19,8 @@ from microagg.evaluation.pairs import Pair, combinations, pair
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn, encode
 from microagg.schema.schema import Schema
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Frame
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["Context"]
 

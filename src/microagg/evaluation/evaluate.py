@@ -16,8 +16,9 @@ from microagg.evaluation.pairs import pair, same_values
 from microagg.evaluation.result import Evaluation, PerRecord, RowKind
 from microagg.evaluation.utility.training import fitting
 from microagg.schema.schema import Schema
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["evaluate", "judge"]
 

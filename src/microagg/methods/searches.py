@@ -10,7 +10,7 @@ import numpy as np
 
 from microagg._halt import BUDGET, INTERRUPT, TIME_LIMIT
 from microagg.partition.local_search.starts import MDAV, MEDIAN_SPLITS, SPLIT
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["CUT", "ENDS", "OF_SEARCH", "REMARKS", "STARTS", "Searches", "require_uninterrupted", "told_of_limit"]
 

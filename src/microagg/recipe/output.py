@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from microagg.errors import TableError
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase
 from microagg.tables.text.formulas import STARTS, escape_formulas, formula_cells
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from microagg.schema.notices import Notice, notice_of_numbers, notice_of_text
 from microagg.schema.written_forms import Numbers, numbers_in
 from microagg.tables.columns import is_text
 from microagg.tables.formats.registry import format_of
-from microagg.tables.frames import Column, Frame, columns_phrase
+from microagg.tables.frames import Column, Frame
+from microagg.tables.phrases import columns_phrase
 from microagg.tables.read import read_table
 from microagg.tables.text.dialect import Decision, Dialect
 from microagg.tables.text.written import as_numbers

@@ -13,7 +13,8 @@ from microagg.evaluation.learning import learn
 from microagg.evaluation.pairs import pair
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
-from microagg.tables.frames import Frame, columns_phrase
+from microagg.tables.frames import Frame
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["ATTRIBUTE_DISCLOSURE", "skill"]
 

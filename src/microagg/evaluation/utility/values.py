@@ -13,7 +13,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.utility.distortion import distortions
 from microagg.schema.attribute import Kind
-from microagg.tables.frames import columns_phrase
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["VALUES", "mean_of", "relative_errors"]
 
