@@ -151,3 +151,12 @@ def test_a_polars_enum_holds_every_public_category():
     frame = pl.DataFrame({"x": pl.Series(["a", "b", "a", "b"], dtype=pl.Enum(["a", "b"]))})
     released = microagg.release(frame, ranking(nominal(categories=["a", "b", "c"]))).table
     assert released["x"].dtype == pl.Enum(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("file_format", ["sav", "dta"])
+def test_an_empty_category_is_refused_by_name_where_a_file_cannot_hold_it(tmp_path, file_format):
+    made = microagg.release(pa.table({"x": ["", "b", "", "b"]}), ranking(nominal(categories=["", "b"])))
+    with pytest.raises(TableError, match=r"no empty text, which is a category of column 'x'.*parquet"):
+        made.save(tmp_path / "out", format=file_format)
+    assert not (tmp_path / "out").exists()
+    assert made.save(tmp_path / "out", format="parquet").is_dir()

@@ -35,7 +35,9 @@ class InsensitiveMDAV(Partitioner):
     Attributes
     ----------
     labels_ : ndarray of shape (n_records,)
+        Cells in the order of their first records.
     n_cells_ : int
+        The number of records divided by k, rounded down.
     sse_ : float
 
     Notes

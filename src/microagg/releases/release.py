@@ -129,7 +129,8 @@ class Release:
         """
         refuse_existing(Path(folder), overwrite, FILES)
         folder = Path(folder).absolute()
-        file_format = writable_format(format)
+        file_format, strategy = writable_format(format), strategy_of(self.recipe)
+        strategy.require_room_in(file_format)
         name = f"table.{format}"
         beside: dict[str, str] = {}
         with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
@@ -142,7 +143,6 @@ class Release:
                 require_k(count, f"the written file {name!r}")
             written = read_as_written(partial / name)
             require_public(values_out_of_type(written), f"the written file {name!r}")
-            strategy = strategy_of(self.recipe)
             strategy.require_paid(statement.budget)
             written = read_as_written(partial / name, self.recipe)
             require_public(strategy.findings(written), f"the written file {name!r}")

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from microagg.errors import TableError
 from microagg.methods.output import MethodOutput
 from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.mechanism import noise_from
@@ -23,9 +24,12 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.cells import form_cells
 from microagg.releases.prepare import Prepared, prepare, unprepared
 from microagg.releases.values import mix_values
+from microagg.schema.taxonomy import category_text
 from microagg.statements.manifest import InputDigest
 from microagg.statements.promises import SEEDED_NOISE, Blocks, promise_draws, promise_k_anonymity
+from microagg.tables.formats.base import FileFormat
 from microagg.tables.frames import Frame
+from microagg.tables.phrases import columns_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +97,10 @@ class Strategy(ABC):
     def describe_budget(self, output: MethodOutput) -> dict[str, Any] | None:
         """The budget that was spent, for the statement."""
         return None
+
+    def require_room_in(self, file_format: FileFormat) -> None:
+        """Raise if files of this format cannot hold what is published."""
+        return
 
     def require_paid(self, budget: Mapping[str, Any] | None) -> None:
         """Raise unless a statement's budget paid for what is published."""
@@ -173,6 +181,21 @@ class NoiseUnderBudget(Strategy):
     def describe_budget(self, output: MethodOutput) -> dict[str, Any] | None:
         assert output.budget is not None  # `protect` refuses a method that spent none
         return budget_for_statement(output.budget, self.recipe)
+
+    def require_room_in(self, file_format: FileFormat) -> None:
+        if file_format.tells_missing_from_empty:
+            return
+        emptied = [name for name in self.recipe.schema.quasi_identifiers if "" in self._categories_of(name)]
+        if emptied:
+            raise TableError(
+                f"{file_format.title} files hold no empty text, which is a category of {columns_phrase(emptied)}: it "
+                'would be read as missing. Choose another format, such as format = "parquet" or --format parquet'
+            )
+
+    def _categories_of(self, name: str) -> set[str]:
+        attribute = self.recipe.attributes[name]
+        labels = [*(attribute.categories or ()), *(attribute.taxonomy.parents if attribute.taxonomy else ())]
+        return {category_text(label) for label in labels}
 
     def require_paid(self, budget: Mapping[str, Any] | None) -> None:
         require_spent(self.recipe, budget)
