@@ -151,6 +151,19 @@ def test_a_kernel_whose_file_is_gone_from_the_cache_needs_compiling(tmp_path):
 
 
 @compiled
+def test_without_any_folder_kernels_are_compiled_every_time_and_a_warning_says_so_once(tmp_path):
+    (tmp_path / "file").touch()
+    nowhere = str(tmp_path / "file" / "folder")
+    installation = Installation(tmp_path, {"HOME": nowhere, "XDG_CACHE_HOME": nowhere})
+    block_the_package(installation.package)
+    for _ in range(2):
+        run = installation.run()
+        assert (run["needed"], run["loaded"], run["compiled"]) == (True, 0, 1)
+        assert run["said"].count("set NUMBA_CACHE_DIR") == 1
+    assert not installation.folders()
+
+
+@compiled
 def test_with_the_compiler_off_nothing_is_cached_or_needs_compiling(tmp_path):
     installation = Installation(tmp_path, {"NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path / "chosen")})
     run = installation.run()

@@ -3,7 +3,8 @@
 Numba turns neither a float minimum over a loop nor a loop of fixed length 16 into vector instructions, and these two
 are the whole inner work of the searches. So the vectors are written down: each operation becomes one LLVM instruction,
 or nearly, which LLVM fits to whatever the processor has (docs/decisions/0005). How is in `numba_internals`; the NumPy
-versions here say what each operation does, and replace it where the compiler is switched off.
+versions here say what each operation does, and replace it where the compiler is switched off. They cannot be compiled:
+without `HAS_VECTORS`, kernels that use vectors can be imported but not called.
 
 A vector is sixteen float32 or sixteen int32.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import config
+
+from microagg._kernels.jit import HAS_VECTORS
 
 WIDTH = 16
 
@@ -37,7 +40,7 @@ __all__ = [
     "to_floats",
 ]
 
-if config.DISABLE_JIT:
+if config.DISABLE_JIT or not HAS_VECTORS:
     # Of two vectors, number by number; bitwise_or is of whole numbers, and negative where one of the two is.
     add, subtract, minimum, maximum, bitwise_or = np.add, np.subtract, np.minimum, np.maximum, np.bitwise_or
     # The least and the largest number of a vector of floats.
