@@ -47,7 +47,9 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.test
 	$(BIN)/python $(INSTALL) --editable '.[bench]'
 	@touch $@
 
+# Made anew whenever pyproject.toml changed: what is installed already would be kept, although lower versions will do.
 $(OLDEST)/.test: pyproject.toml | $(OLDEST)/bin/python
+	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python tools/dependency_group.py oldest | $(OLDEST)/bin/python $(INSTALL) --requirement /dev/stdin
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --editable '.[test]'
 	$(OLDEST)/bin/python tools/dependency_group.py oracle | $(OLDEST)/bin/python $(INSTALL) --no-deps --requirement /dev/stdin

@@ -211,10 +211,17 @@ def test_ctrl_c_at_any_time_publishes_nothing(tmp_path, seconds):
         'k = 5\nmethod = "near_optimal"\n[partition]\neffort = "best"\n' + ATTRIBUTES, encoding="utf-8"
     )
     command = ["release", "people.parquet", "-r", "recipe.toml", "-o", "out"]
+    # An interrupt before this line is Python's own to answer: on a busy machine its start takes longer than the wait.
+    begin = "import microagg.__main__ as program; print('begun', flush=True); program.main()"
     process = subprocess.Popen(
-        [sys.executable, "-m", "microagg", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", begin, *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
+        assert process.stdout.readline() == "begun\n"
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)

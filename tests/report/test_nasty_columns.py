@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -158,5 +159,5 @@ def test_any_numbers_can_be_described(first, second, least):
 def _steps_from(value, steps):
     """The double so many doubles further."""
     for _ in range(abs(steps)):
-        value = float(np.nextafter(value, np.sign(steps) * np.inf))
+        value = math.nextafter(value, math.copysign(math.inf, steps))
     return value if np.isfinite(value) else 0.0

@@ -193,8 +193,6 @@ def test_categories_that_no_record_has_are_left_out(tmp_path, extension, chunks)
 )
 def test_values_under_a_null_are_not_written(tmp_path, column):
     """Arrow keeps what was in a slot before it became null, and Feather writes slots as they are."""
-    if column == "string_view" and not hasattr(pa, "string_view"):
-        pytest.skip("Arrow before version 16 has no string views")
     data = pa.array([CANARY, 1, 2])
     if "string" in column or column == "dictionary":
         data = data.cast(pa.string())
