@@ -95,7 +95,7 @@ def begin_notes(notes, batch, blur):
         is_there = seed < batch.n_seeds[0]
         notes.limits[NEAR, seed] = ANY if is_there else NONE
         notes.limits[FAR, seed] = FAR_ANY if is_there else FAR_NONE
-        apply_limits(notes, seed, batch, blur)
+        heed_limits(notes, seed, batch, blur)
     notes.n_noted[:] = 0
     uppers = notes.uppers
     for start in range(0, uppers.shape[0], uppers.shape[0] // (2 * SEEDS)):
@@ -104,7 +104,7 @@ def begin_notes(notes, batch, blur):
 
 
 @inner
-def apply_limits(notes, seed, batch, blur):
+def heed_limits(notes, seed, batch, blur):
     """What follows from a seed's limits for the next block."""
     base, farthest, half = notes.limits[NEAR, seed] + 1, -notes.limits[FAR, seed], batch.halves[seed]
     notes.bases[seed] = base
@@ -267,7 +267,7 @@ def look_at_block(notes, blocks, block, rows, batch, answers, space, blur):
                 beaten = weigh(notes, side, seed, rows, blocks, batch, answers)
                 closer = limit_from_distance(beaten, side == FAR, space, step, blur)
                 notes.limits[side, seed] = min(notes.limits[side, seed], closer)
-        apply_limits(notes, seed, batch, blur)
+        heed_limits(notes, seed, batch, blur)
 
 
 @merged
