@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from microagg._progress import report, shown_by
-from microagg.cli.terminal import ProgressLines
+from microagg._progress_lines import ProgressLines
 
 
 class Clock:
@@ -64,7 +64,7 @@ def test_compiling_is_said_at_once_and_once(heard):
 
 def test_lines_go_to_standard_error_of_a_command_without_a_terminal():
     script = (
-        "from microagg.cli import terminal; terminal.EVERY = 0.0\n"
+        "from microagg import _progress_lines; _progress_lines.EVERY = 0.0\n"
         "from microagg.cli.terminal import shows_progress\n"
         "from microagg._progress import report\n"
         "with shows_progress(): report('forming cells', 0.4)\n"

@@ -158,7 +158,10 @@ def test_a_receipt_of_another_release_or_original_is_refused(folder, command):
         assert "not the one that 'out' was made from" in run(command, "turned.csv", "out", *given, *more, code=2).stderr
     run(command, "turned.csv", "out", "--shuffled", *more)
     Path("broken.json").write_text("{}")
-    assert "no receipt" in run(command, "data.csv", "out", "--receipt", "broken.json", *more, code=2).stderr
+    assert (
+        "is not the receipt of a release"
+        in run(command, "data.csv", "out", "--receipt", "broken.json", *more, code=2).stderr
+    )
     assert "leave out" in run(command, "data.csv", "out", "--receipt", receipt(), "--aligned", *more, code=2).stderr
 
 

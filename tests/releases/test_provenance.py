@@ -285,6 +285,21 @@ def test_words_of_another_version_are_vouched_for_or_not_believed(tmp_path, name
     assert "version" not in failed(saved, receipt=tmp_path / "kept.json")
 
 
+@pytest.mark.parametrize("part", ["model", "parameters", "unit", "target", "attributes"])
+def test_a_private_promise_of_another_version_may_have_other_words_but_not_another_meaning(tmp_path, part):
+    saved = without_receipt(made("private means"), tmp_path / "out")
+    rewritten(saved, "manifest.json", lambda content: content.update(microagg="0.0.1"))
+
+    def promise_otherwise(content):
+        content["guarantees"][0]["not_promised"] = ["an older sentence"]
+
+    rewritten(saved, "statement.json", promise_otherwise)
+    assert failed(saved) == {"version"}
+    other = {"parameters": {"epsilon": 0.1}, "attributes": ["x"]}.get(part, "the original records, and all else")
+    rewritten(saved, "statement.json", lambda content: content["guarantees"][0].update({part: other}))
+    assert "statement" in failed(saved)
+
+
 def test_the_words_of_a_statement_are_those_of_its_numbers(folder):
     path = folder / "statement.txt"
     path.write_text(path.read_text().replace("Does not promise:", "Promises besides:"))

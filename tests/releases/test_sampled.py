@@ -230,7 +230,7 @@ def test_without_a_spike_numbers_are_what_the_moments_of_cells_gave(people):
 def test_the_statement_tells_of_spikes_and_fewer_than_k_off_one_are_drawn_as_before(people):
     made = microagg.release(people_with_benefits(people), recipe(attributes=BENEFIT))
     said = " ".join(str(made.statement).split())
-    assert "of benefit, counts say how many records of the cell have the value that many share" in said
+    assert "for benefit, counts say how many records of the cell have the value that many share" in said
     assert "mean and variance of at least 20 records with other values, of this cell or of several" in said
     (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "partition")
     assert stage["blocks"][0]["spiked"] == ["benefit"]

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +16,13 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from microagg._progress import COMPILING, shown_by
+from microagg._progress import shown_by
+from microagg._progress_lines import lines_of_progress
 from microagg.errors import GuaranteeError, MicroaggError, place_of
 
 __all__ = [
     "Aligned",
     "Key",
-    "ProgressLines",
     "ReceiptFile",
     "explains_errors",
     "fail",
@@ -42,7 +41,6 @@ BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports for a program whose output nobody reads
 NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
-EVERY = 10.0  # seconds between two lines of progress
 INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
 # How a command learns which rows of two tables belong together.
@@ -198,84 +196,6 @@ def _results_kept_apart() -> Iterator[None]:
         os.close(kept)
 
 
-class ProgressLines:
-    """Progress where nobody sees a bar, as in a log: a plain line at most once in some seconds, none for short work.
-
-    It says at once, and once, that a kernel is being compiled: on a new machine that is what takes long.
-
-    Parameters
-    ----------
-    say : callable
-        Takes a line.
-    every : float
-        Seconds between two lines, and before the first.
-    clock : callable
-        Seconds.
-    """
-
-    def __init__(
-        self, say: Callable[[str], None], every: float = EVERY, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._say, self._every, self._clock = say, every, clock
-        self._last = clock()
-        self._state: tuple[str, float] | None = None
-        self._lock = threading.Lock()
-
-    def listen(self, task: str, share: float) -> None:
-        """Take note of progress; see :func:`microagg._progress.report`."""
-        with self._lock:
-            if task.startswith(COMPILING) and (self._state is None or self._state[0] != task):
-                self._say(_line(task, share))
-                self._last = self._clock()
-            self._state = (task, share)
-        self.tick()
-
-    def tick(self) -> None:
-        """Say how things stand, if it is time."""
-        with self._lock:
-            now = self._clock()
-            if self._state is None or now - self._last < self._every:
-                return
-            task, share = self._state
-            self._last = now
-            if share < 1.0 and not task.startswith(COMPILING):
-                self._say(_line(task, share))
-
-
-def _line(task: str, share: float) -> str:
-    """How things stand, which a task may say after a colon.
-
-    Examples
-    --------
-    >>> _line("searching cells: loses 3.1 %", 0.4)
-    'searching cells: 40 % (loses 3.1 %)'
-    """
-    if task.startswith(COMPILING):
-        return f"microagg: {task}"
-    name, _, standing = task.partition(": ")
-    return f"{name}: {100 * share:.0f} %" + (f" ({standing})" if standing else "")
-
-
-@contextmanager
-def _progress_lines() -> Iterator[None]:
-    """Write lines of progress to standard error inside the block, also while compiled code is silent."""
-    lines = ProgressLines(lambda line: print(line, file=sys.stderr, flush=True), EVERY)
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(1.0):
-            lines.tick()
-
-    watcher = threading.Thread(target=watch, name="microagg-progress", daemon=True)
-    watcher.start()
-    try:
-        with shown_by(lines.listen):
-            yield
-    finally:
-        done.set()
-        watcher.join()
-
-
 @contextmanager
 def shows_progress() -> Iterator[None]:
     """Show the progress of long work: a bar on a terminal, else a line now and then. Results are kept apart from it."""
@@ -286,7 +206,7 @@ def shows_progress() -> Iterator[None]:
 @contextmanager
 def _progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
-        with _progress_lines():
+        with lines_of_progress():
             yield
         return
     from rich.console import Console

@@ -139,8 +139,12 @@ def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
     return Finding(f"values shared by at least k = {recipe.k} records", not rare, said)
 
 
-def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Finding:
-    """The statement must promise what the recipe makes true, and its ledger must not exceed the budget."""
+def check_private_statement(path: Path, recipe: Recipe, table: pa.Table, *, same_words: bool = True) -> Finding:
+    """The statement must promise what the recipe makes true, and its ledger must not exceed the budget.
+
+    Without `same_words`, for a statement of another version, only what is promised must be the same: model, parameters,
+    unit, target and attributes.
+    """
     assert recipe.privacy is not None
     try:
         statement = json.loads(path.read_text(encoding="utf-8"))
@@ -149,7 +153,8 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Find
     except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, ValueError):
         return Finding("statement", False, "is not there or damaged")
     expected = json.loads(json.dumps([recipe.entry.private.guarantee(recipe).as_dict()]))
-    if promised != expected:
+    fits = promised == expected if same_words else _substance(promised) == _substance(expected)
+    if not fits:
         return Finding("statement", False, "does not promise what the recipe makes true")
     if n_records != table.num_rows:
         return Finding("statement", False, f"speaks of {n_records} records; the table has {table.num_rows}")
@@ -160,3 +165,12 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table) -> Find
     if not for_publication:
         return Finding("statement", True, f"for research, not for publication (made with a fixed seed); {said}")
     return Finding("statement", True, f"promises what the recipe makes true; {said}")
+
+
+def _substance(guarantees: Any) -> list[list[Any]] | None:
+    """What guarantees promise, without the words of their explanation; None if these are not guarantees."""
+    parts = ("model", "parameters", "unit", "target", "attributes")
+    try:
+        return [[one[part] for part in parts] for one in guarantees]
+    except (KeyError, TypeError):
+        return None

@@ -79,7 +79,9 @@ def _check_promise_and_ledger(release: PublishedFolder, statement: Statement) ->
     promise = _check_promise(release, statement)
     if not (release.is_private and promise.holds):
         return promise
-    paid = check_private_statement(release.folder / STATEMENT, release.recipe, release.table)
+    paid = check_private_statement(
+        release.folder / STATEMENT, release.recipe, release.table, same_words=release.same_version
+    )
     fault = _fault_of_ledger(release, statement) if paid.holds else ""
     return Finding("statement", False, fault) if fault else paid
 
