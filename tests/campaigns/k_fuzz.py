@@ -231,7 +231,7 @@ def _compare(
             if n_written == table.num_rows:
                 assert Counter(map(str, _values(original))) == Counter(map(str, rows[name])), "a column changed"
         elif columns[name].kind == "numeric":
-            _within(name, rows[name], original, recipe, method.labels)
+            _within(name, rows[name], original, recipe, method.partitions)
 
 
 def _n_expected(table: pa.Table, recipe: Any) -> int:
