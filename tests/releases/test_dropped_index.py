@@ -21,7 +21,7 @@ def released(index):
 @pytest.mark.parametrize("names", [["hospital", "patient"], [None, "patient"]])
 def test_a_multiindex_is_dropped_aloud(names):
     index = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=names)
-    with pytest.warns(UserWarning, match=r"the index of the dataframe \(.*'patient'\) is no column and was dropped"):
+    with pytest.warns(UserWarning, match=r"the index of the dataframe \(.*'patient'\) is not a column and was dropped"):
         made = released(index)
     assert any("reset_index()" in remark for remark in made.statement.remarks)
     assert made.table.index.equals(pd.RangeIndex(4))

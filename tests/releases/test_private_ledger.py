@@ -103,8 +103,8 @@ def use(monkeypatch):
     [
         (Toy, "nothing was spent of its budget"),
         (DividesOnly, "nothing was spent of its budget"),
-        (SpendsOnPaper, "tells of other noise than was drawn"),
-        (DrawsLessNoiseThanItTells, "tells of other noise than was drawn"),
+        (SpendsOnPaper, "states other noise than was drawn"),
+        (DrawsLessNoiseThanItTells, "states other noise than was drawn"),
         (SpendsOnOne, "nothing was spent on 'y'"),
         (AnotherBudget, "spent another budget than the recipe's"),
         (LeavesOneOut, "protected 1 of 2 attributes"),

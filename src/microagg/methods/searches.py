@@ -33,7 +33,7 @@ REMARKS = (
     r"within the limits\.|No partition of these records with cells of at least <k> can lose less than <number> %; this "
     r"one loses <number> %\.( The search for a higher bound was not finished\.)?)",
 )
-"""All that may be said of searches; ``<count>`` and the like as in `check_remarks`."""
+"""All that may be said about searches; ``<count>`` and the like as in `check_remarks`."""
 
 
 def require_uninterrupted(fitted: Any) -> None:
@@ -84,29 +84,29 @@ class Searches:
 
     def remarks(self, attributes: Sequence[str]) -> list[str]:
         """What a reader must know of searches that were cut, or could not begin with MDAV's cells."""
-        said = []
+        found = []
         of = f"{OF_SEARCH}{columns_phrase(attributes)}"
         cut = [one for one in self._searched if one.stopped_by_ == TIME_LIMIT]
         if cut:
             share = 100.0 * float(np.mean([one.searched_ for one in cut]))
-            said.append(
+            found.append(
                 f"{of}{CUT}{self.time_limit:g} s after {share:.0f} % of its steps"
                 f"{self._of_groups(len(cut))}; with more time less might be lost. What a search finds in a given time "
                 "depends on the machine: a seed does not repeat it"
             )
         unfinished = sum(one.stopped_by_ == _SOLVER_LIMIT for one in self._searched)
         if unfinished:
-            said.append(
+            found.append(
                 f"the last step of {of} was stopped by its own limit in seconds{self._of_groups(unfinished)}: with the "
                 "same seed another machine may find other cells"
             )
         others = sum(how != MDAV for how in self._starts)
         if others:
-            said.append(
+            found.append(
                 f"{of} did not begin with MDAV's cells, which would have taken too long, but with cells formed more "
                 f"quickly{self._of_groups(others)}: that it loses no more than MDAV is likely, not certain"
             )
-        return said
+        return found
 
     @property
     def _searched(self) -> list[Any]:

@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # Asked between portions: the share of records that have a cell, the microseconds that all cells will cost per record as
-# far as can be told by counting (nan where it cannot), and whether the rest is scanned.
+# far as counting shows (nan where it cannot), and whether the rest is scanned.
 GivesUp = Callable[[float, float, bool], bool]
 
 ALGORITHMS = ("auto", "tree", "brute", "plain")
@@ -36,7 +36,7 @@ _VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wai
 _BUILDING, _COMPILING = 0.02, 10.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
 _VALUES_PER_PORTION = 10_000_000  # by NumPy
-_COUNTED_FROM = 20_000  # records; above, some who ask for cells want to be told what they cost, which kernels count
+_COUNTED_FROM = 20_000  # records; above, some who ask for cells want to know what they cost, which kernels count
 NONE_SEEN = np.zeros(3, dtype=np.int64)
 
 

@@ -94,12 +94,12 @@ def matrix_of(check: Callable[[], Any]) -> npt.NDArray[np.float64]:
     except OverflowError:
         raise ParameterError("X holds numbers that are too large for a float64") from None
     except ValueError as error:
-        said = str(error)
-        if "could not convert" in said:
+        message = str(error)
+        if "could not convert" in message:
             raise ParameterError("X holds text where numbers are needed: encode it, or leave the column out") from None
-        if "Complex data" in said:
+        if "Complex data" in message:
             raise ParameterError("Complex data not supported: X must hold real numbers") from None
-        if "array=" in said:
+        if "array=" in message:
             raise ParameterError("Reshape your data: X must have two dimensions, records and attributes") from None
         raise
     return matrix

@@ -91,7 +91,7 @@ def checked_labels(labels: Any, n_records: int, k: int) -> IntArray:
     _, numbered, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if sizes.min() < k:
         raise ParameterError(
-            f"labels is no partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than {k} "
+            f"labels is not a partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than {k} "
             f"records (the smallest has {sizes.min()}). Refinement keeps cells of at least k, it does not make them."
         )
     return numbered.astype(np.int64)

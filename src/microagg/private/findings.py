@@ -55,12 +55,12 @@ def check_public_values(table: pa.Table, recipe: Recipe) -> Finding:
     ]
     missing = [name for name in names if table.column(name).null_count]
     if outside or missing:
-        said = f"outside in {columns_phrase(outside)}" if outside else f"missing in {columns_phrase(missing)}"
-        return Finding("public values", False, said)
-    said = "every protected value lies within the declared bounds and categories"
+        detail = f"outside in {columns_phrase(outside)}" if outside else f"missing in {columns_phrase(missing)}"
+        return Finding("public values", False, detail)
+    detail = "every protected value lies within the declared bounds and categories"
     if from_data:
-        said += f"; not checked of {columns_phrase(from_data)}, whose bounds were read from the data"
-    return Finding("public values", True, said)
+        detail += f"; not checked of {columns_phrase(from_data)}, whose bounds were read from the data"
+    return Finding("public values", True, detail)
 
 
 def _count_outside(chunked: Any, attribute: Attribute) -> int:
@@ -121,8 +121,8 @@ def check_ranks_ascend(table: pa.Table, recipe: Recipe) -> Finding:
             continue
         if len(ranks) and not (np.diff(ranks) >= 0).all():
             falling.append(name)
-    said = f"falls in {columns_phrase(falling)}" if falling else "every list ascends: rows are ranks, not records"
-    return Finding("ranks", not falling, said)
+    detail = f"falls in {columns_phrase(falling)}" if falling else "every list ascends: rows are ranks, not records"
+    return Finding("ranks", not falling, detail)
 
 
 def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
@@ -131,12 +131,12 @@ def check_shared_alone(table: pa.Table, recipe: Recipe) -> Finding:
     alone = recipe.entry.has_cells and recipe.entry.partitions == "attributes"
     groups = [(name,) for name in names] if alone else [names]
     rare = [names_phrase(group) for group in groups if not recount(table, group, recipe.k).holds]
-    said = (
+    detail = (
         f"some values of {names_phrase(rare)} are in fewer records"
         if rare
         else "as cells of at least k records make them"
     )
-    return Finding(f"values shared by at least k = {recipe.k} records", not rare, said)
+    return Finding(f"values shared by at least k = {recipe.k} records", not rare, detail)
 
 
 def check_private_statement(path: Path, recipe: Recipe, table: pa.Table, *, same_words: bool = True) -> Finding:
@@ -161,10 +161,10 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table, *, same
     fault = fault_of_ledger(budget, recipe)
     if fault:
         return Finding("statement", False, fault)
-    said = f"spent {float(budget['spent']):.6g} of epsilon = {recipe.privacy.epsilon:g}"
+    detail = f"spent {float(budget['spent']):.6g} of epsilon = {recipe.privacy.epsilon:g}"
     if not for_publication:
-        return Finding("statement", True, f"for research, not for publication (made with a fixed seed); {said}")
-    return Finding("statement", True, f"promises what the recipe makes true; {said}")
+        return Finding("statement", True, f"for research, not for publication (made with a fixed seed); {detail}")
+    return Finding("statement", True, f"promises what the recipe makes true; {detail}")
 
 
 def _substance(guarantees: Any) -> list[list[Any]] | None:

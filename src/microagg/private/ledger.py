@@ -52,7 +52,7 @@ class CountedNoise:
 def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
     """What is wrong with the spending that a statement tells; empty if nothing is.
 
-    Every mechanism spent something, all together no more than what is told as spent and no more than epsilon, and every
+    Every mechanism spent something, all together no more than what is stated as spent and no more than epsilon, and every
     protected attribute was spent on.
 
     Parameters
@@ -73,7 +73,7 @@ def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
         return "its ledger is damaged"
     if not all(map(math.isfinite, (spent, *expenses))) or min(expenses) <= 0 or min(draws) <= 0:
         return "its ledger has expenses of nothing"
-    # Every method composes sequentially: what mechanisms spent adds up, exactly, to no more than what is told as spent.
+    # Every method composes sequentially: what mechanisms spent adds up, exactly, to no more than what is stated as spent.
     if not sum(map(Fraction, expenses)) <= spent <= recipe.privacy.epsilon == budget.get("epsilon"):
         return "its ledger does not fit the budget"
     unpaid = [name for name in recipe.schema.quasi_identifiers if name not in paid_for]
@@ -83,7 +83,7 @@ def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
 def require_spent(
     recipe: Recipe, budget: Mapping[str, Any] | None, *, drawn: Sequence[tuple[float, int]] | None = None
 ) -> None:
-    """Refuse a release that was not paid for, or whose ledger tells of other noise than was drawn.
+    """Refuse a release that was not paid for, or whose ledger states other noise than was drawn.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def require_spent(
     """
     fault = fault_of_ledger(budget, recipe)
     if not fault and drawn is not None and budget is not None:
-        told = sorted((float(one["epsilon"]), int(one["draws"])) for one in budget["expenses"])
-        fault = "" if told == sorted(drawn) else "its ledger tells of other noise than was drawn"
+        stated = sorted((float(one["epsilon"]), int(one["draws"])) for one in budget["expenses"])
+        fault = "" if stated == sorted(drawn) else "its ledger states other noise than was drawn"
     if fault:
         raise GuaranteeError(f"{recipe.method} does not keep its promise: {fault}. Nothing was written")

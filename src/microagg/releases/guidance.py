@@ -128,7 +128,7 @@ def fault_of_guidance(facts: Mapping[str, Any], recipe: Recipe) -> str:
     fits = fits and set(facts) == _COMMON_FACTS | guide.fact_keys
     fits = fits and list(facts["attributes"]) == list(recipe.guides)
     fits = fits and all(type(facts[key]) is float for key in ("D_X", "D_Y"))
-    return "" if fits else "tells of other guided cells than its recipe"
+    return "" if fits else "states other guided cells than its recipe"
 
 
 def _guide_of(recipe: Recipe) -> Guide:

@@ -35,7 +35,7 @@ IntArray = npt.NDArray[np.int64]
 
 AS_WRITTEN = "the table as it would be written"
 INDEX_DROPPED = (
-    r"the index of the dataframe \(<index>\) is no column and was dropped; table\.reset_index\(\) makes it columns, to "
+    r"the index of the dataframe \(<index>\) is not a column and was dropped; table\.reset_index\(\) makes it columns, to "
     r"be declared in the recipe"
 )
 
@@ -179,7 +179,7 @@ def _say_index_is_dropped(table: Any, *, private: bool) -> tuple[str, ...]:
     if index is None or (private and not index.is_named):  # what an index looks like follows from its values
         return ()
     remark = (
-        f"the index of the dataframe ({index.description}) is no column and was dropped; "
+        f"the index of the dataframe ({index.description}) is not a column and was dropped; "
         "table.reset_index() makes it columns, to be declared in the recipe"
     )
     if index.n_levels > 1:

@@ -1,4 +1,4 @@
-"""MDAV in NumPy: the cells of ``_kernels/mdav.py``, which is the definition."""
+"""MDAV in NumPy: the cells of ``_kernels/mdav/plain/cells.py``, which is the definition."""
 
 from __future__ import annotations
 

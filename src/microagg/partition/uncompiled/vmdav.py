@@ -1,4 +1,4 @@
-"""V-MDAV in NumPy: the cells of ``_kernels/vmdav.py``."""
+"""V-MDAV in NumPy: the cells of ``_kernels/mdav/plain/variable_cells.py``."""
 
 from __future__ import annotations
 

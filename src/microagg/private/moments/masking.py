@@ -195,7 +195,7 @@ def mask_spectra(
     else:
         parts = budget.divide(dict(zip(_kinds(moments.m), shares, strict=True)))
         of_kind = np.split(flat, [ends[0], ends[2]] if third is not None else [ends[0]], axis=1)
-        said = ("mean", "spectrum of the covariance", "spectra of the coskewness")
+        names = ("mean", "spectrum of the covariance", "spectra of the coskewness")
         noisy = np.hstack(
             [
                 _noisy(
@@ -206,7 +206,7 @@ def mask_spectra(
                     noise=noise,
                     on=f"{what} of {on}, in units of sensitivity",
                 )
-                for columns, kind, what in zip(of_kind, _kinds(moments.m), said, strict=False)
+                for columns, kind, what in zip(of_kind, _kinds(moments.m), names, strict=False)
             ]
         )
     noisy = noisy + step_of(1.0) * (noise.uniforms(noisy.size).reshape(noisy.shape) - 0.5)

@@ -53,14 +53,14 @@ def moments_table(
     values = moments.statistics * factors
     values[:, : len(attributes)] += lows
     n_cells, n_elements = values.shape
-    said = [_SEPARATOR.join(attributes[j] for j in element) for element in elements]
+    named = [_SEPARATOR.join(attributes[j] for j in element) for element in elements]
     return pa.table(
         {
             "block": np.full(n_cells * n_elements, block, dtype=np.int64),
             "cell": np.repeat(np.arange(n_cells), n_elements),
             "n_records": np.repeat(moments.sizes, n_elements),
             "moment": pa.array(np.tile(np.array(kinds, dtype=object), n_cells), type=pa.string()),
-            "attributes": pa.array(np.tile(np.array(said, dtype=object), n_cells), type=pa.string()),
+            "attributes": pa.array(np.tile(np.array(named, dtype=object), n_cells), type=pa.string()),
             "value": values.ravel(),
         }
     )
@@ -76,13 +76,13 @@ def check_moments_table(table: pa.Table, recipe: Recipe) -> Finding:
     if table["value"].null_count or not np.isfinite(numbers).all():
         return Finding("table of moments", False, "has values that are missing or not finite")
     of_means = np.asarray(pc.equal(table["moment"], "mean").to_numpy(zero_copy_only=False), dtype=bool)
-    said = np.asarray(table["attributes"].to_numpy(zero_copy_only=False), dtype=object)
-    unknown = sorted(set(said[of_means]) ^ set(recipe.schema.quasi_identifiers))
+    named = np.asarray(table["attributes"].to_numpy(zero_copy_only=False), dtype=object)
+    unknown = sorted(set(named[of_means]) ^ set(recipe.schema.quasi_identifiers))
     if unknown:
         return Finding("table of moments", False, f"means are not of the protected attributes: {', '.join(unknown)}")
     from_data = bounds_read_from_data(recipe)
     for name in recipe.schema.quasi_identifiers:
-        own = numbers[of_means & (said == name)]
+        own = numbers[of_means & (named == name)]
         if name not in from_data and not _within(own, recipe.attributes[name]):
             return Finding("table of moments", False, f"means of {name!r} lie outside its bounds")
     return Finding("table of moments", True, f"{table.num_rows} statistics, every mean within the public bounds")

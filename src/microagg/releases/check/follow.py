@@ -39,7 +39,7 @@ def follow(
     Raises
     ------
     ValueError
-        If the manifest tells of cells that no records can have.
+        If the manifest states cells that no records can have.
     """
     private = recipe.entry.private
     if private.uses_blocks:
