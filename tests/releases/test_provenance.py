@@ -194,8 +194,8 @@ def test_a_ledger_tells_of_the_noise_that_its_method_draws(tmp_path, kind, forge
 INVENTED = (
     "the release is also 0.01-differentially private",
     "3 records with a missing quasi-identifier were left out",
-    "the index of the dataframe (all is safe) is not a column and was dropped; table.reset_index() makes it columns, to "
-    "be declared in the recipe",
+    "the index of the dataframe (all is safe) is not a column and was dropped; table.reset_index() makes it columns, "
+    "to be declared in the recipe",
     "representatives are weighted by 'pay'",
     "no cell crosses the strata of 'x'",
     "missing values of column 'nobody' were replaced by the column's median (numeric, ordinal) or most frequent "

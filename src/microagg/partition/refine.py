@@ -66,7 +66,7 @@ def refine(
     Raises
     ------
     ParameterError
-        A parameter is outside its range, or `labels` is no partition into cells of at least `k` of the records of `X`.
+        A parameter is outside its range, or `labels` is not a partition into cells of at least `k` of the records of `X`.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def checked_labels(labels: Any, n_records: int, k: int) -> IntArray:
     _, numbered, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if sizes.min() < k:
         raise ParameterError(
-            f"labels is not a partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than {k} "
-            f"records (the smallest has {sizes.min()}). Refinement keeps cells of at least k, it does not make them."
+            f"labels is not a partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than "
+            f"{k} records (the smallest has {sizes.min()}). Refinement keeps cells of at least k, it does not make them."
         )
     return numbered.astype(np.int64)
 

@@ -52,8 +52,8 @@ class CountedNoise:
 def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
     """What is wrong with the spending that a statement tells; empty if nothing is.
 
-    Every mechanism spent something, all together no more than what is stated as spent and no more than epsilon, and every
-    protected attribute was spent on.
+    Every mechanism spent something, all together no more than what is stated as spent and no more than epsilon, and
+    every protected attribute was spent on.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
         return "its ledger is damaged"
     if not all(map(math.isfinite, (spent, *expenses))) or min(expenses) <= 0 or min(draws) <= 0:
         return "its ledger has expenses of nothing"
-    # Every method composes sequentially: what mechanisms spent adds up, exactly, to no more than what is stated as spent.
+    # Every method composes sequentially: what mechanisms spent adds up, exactly, to at most what is stated as spent.
     if not sum(map(Fraction, expenses)) <= spent <= recipe.privacy.epsilon == budget.get("epsilon"):
         return "its ledger does not fit the budget"
     unpaid = [name for name in recipe.schema.quasi_identifiers if name not in paid_for]

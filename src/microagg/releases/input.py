@@ -234,10 +234,8 @@ def _read(
         _refuse_numbers_as_text(table, recipe, dialect)
     if not as_text or not format_of(path).is_text:
         return table
-    published_unchanged = set(recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)) - {
-        recipe.sampling_weight
-    }
-    untouched = [name for name in table.column_names if name in published_unchanged]
+    unchanged = set(recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)) - {recipe.sampling_weight}
+    untouched = [name for name in table.column_names if name in unchanged]
     verbatim = read_file(path, text_columns=[*text, *untouched], dialect=dialect)
     changed = {name for name in untouched if _reads_otherwise(table[name], verbatim[name])}
     names = table.column_names

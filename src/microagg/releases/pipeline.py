@@ -35,8 +35,8 @@ IntArray = npt.NDArray[np.int64]
 
 AS_WRITTEN = "the table as it would be written"
 INDEX_DROPPED = (
-    r"the index of the dataframe \(<index>\) is not a column and was dropped; table\.reset_index\(\) makes it columns, to "
-    r"be declared in the recipe"
+    r"the index of the dataframe \(<index>\) is not a column and was dropped; table\.reset_index\(\) makes it columns, "
+    r"to be declared in the recipe"
 )
 
 
