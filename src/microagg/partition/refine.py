@@ -66,7 +66,7 @@ def refine(
     Raises
     ------
     ParameterError
-        A parameter is outside its range, or `labels` is not a partition into cells of at least `k` of the records of `X`.
+        A parameter is outside its range, or `labels` does not put the records of `X` into cells of at least `k`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def checked_labels(labels: Any, n_records: int, k: int) -> IntArray:
     if sizes.min() < k:
         raise ParameterError(
             f"labels is not a partition for k = {k}: {int((sizes < k).sum())} of {len(sizes)} cells have fewer than "
-            f"{k} records (the smallest has {sizes.min()}). Refinement keeps cells of at least k, it does not make them."
+            f"{k} records (the smallest has {sizes.min()}). Refinement keeps cells of at least k; it makes none."
         )
     return numbered.astype(np.int64)
 
