@@ -18,7 +18,7 @@ LONG = {
     "sweep": ("the local search", 6),
     "anneal": ("the annealing", 4),
     "nearest_points": ("the search for nearest records", 3),
-    "price_cells": ("the search for a bound", 4),
+    "price_cells": ("the search for a lower bound", 4),
 }
 
 _listeners: list[Listener] = []

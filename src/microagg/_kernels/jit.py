@@ -33,7 +33,7 @@ _is_complete = False
 if not config.DISABLE_JIT:
     try:
         from microagg._kernels import numba_internals
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:  # a part is missing, or has moved
         warnings.warn(
             f"microagg's kernels run without some parts of Numba ({error}): results are the same, but large tables "
             "take longer, and kernels are compiled anew in every process",
