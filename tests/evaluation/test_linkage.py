@@ -12,8 +12,8 @@ import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.errors import ParameterError
-from microagg.evaluation.attacker import all_or_sampled, sets_of_size
 from microagg.evaluation.nearest import PointTree
+from microagg.evaluation.risk.attacker import all_or_sampled, sets_of_size
 from microagg.evaluation.risk.linkage import chance_of_link
 
 CENSUS = ("AGI", "FICA", "INTVAL", "EMCONTRB", "TAXINC", "WSALVAL", "ERNVAL", "PEARNVAL", "POTHVAL")

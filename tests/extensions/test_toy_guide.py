@@ -193,6 +193,7 @@ def test_a_sweep_varies_its_key(people, tmp_path):
     assert frontier.frame()["scale"].to_pylist() == [0.0, 4.0]
     loss = [point.values["D_Y"] for point in frontier.points]
     assert loss[1] < loss[0]
+    get_reusable_executor().shutdown(wait=True)  # processes that were started before know nothing of the guide's file
     try:
         again = microagg.sweep(people, recipe, workers=2)  # in processes that have to find the guide
     finally:

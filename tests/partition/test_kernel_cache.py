@@ -26,7 +26,7 @@ import json
 import numpy as np
 from microagg._kernels import first_use
 first_use.LONG["fill_points"] = ("the packing of points", 1)
-from microagg.cli.progress_lines import lines_of_progress
+from microagg._progress_lines import lines_of_progress
 from microagg.partition._compiling import needs_compiling
 from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
 from microagg.partition._kernels.mdav.filter_space import filter_space

@@ -19,7 +19,7 @@ from mdav_tables import KINDS, compiled
 from microagg import MDAV, VMDAV, NearOptimal, Projection
 from microagg._halt import INTERRUPT, StopCondition, attend
 from microagg._progress import shown_by
-from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mdav_roads, uncompiled, vmdav
+from microagg.partition import IndividualRanking, Mic1D, OptimalUnivariate, _mdav_search, uncompiled, vmdav
 from microagg.partition._kernels.mdav.plain import cells as kernels
 from microagg.partition._kernels.projection import shortest_path_starts
 from microagg.partition._kernels.univariate import cells_from_starts, optimal_starts
@@ -51,7 +51,7 @@ def assert_same_cells(X: np.ndarray, k: int, gamma: float) -> None:
     """Compare every kernel with its twin, label by label, before cells are renumbered."""
     context = f"n = {len(X)}, d = {X.shape[1]}, k = {k}, gamma = {gamma}"
     for two_cells_from, road in ((3 * k, "plain"), (2 * k, "brute")):
-        expected = _mdav_roads.mdav_cells(X, k, two_cells_from, road)
+        expected = _mdav_search.mdav_cells(X, k, two_cells_from, road)
         np.testing.assert_array_equal(form_mdav_cells(X, k, two_cells_from, forever), expected, err_msg=context)
     np.testing.assert_array_equal(form_vmdav_cells(X, k, gamma, forever), vmdav._vmdav(X, k, gamma), err_msg=context)
     path, ordered = shortest_path_starts(X, k, RUNS), np.sort(X[:, 0])
@@ -283,7 +283,7 @@ def test_a_first_release_compiles_nothing_and_imports_no_compiler(tmp_path):
 
 @pytest.mark.parametrize("work", [MDAV(3), VMDAV(3, gamma=1.1)])
 def test_progress_grows_to_the_end(monkeypatch, work):
-    monkeypatch.setattr(_mdav_roads, "_VALUES_PER_PORTION", 30_000)
+    monkeypatch.setattr(_mdav_search, "_VALUES_PER_PORTION", 30_000)
     monkeypatch.setattr(vmdav, "_VALUES_PER_PORTION", 30_000)
     heard = []
     with always_by("numpy"), shown_by(lambda task, share: heard.append((task, share))):
@@ -297,7 +297,7 @@ def test_progress_grows_to_the_end(monkeypatch, work):
 
 @pytest.mark.parametrize("work", [MDAV(3), VMDAV(3, gamma=1.1)])
 def test_an_interrupt_ends_the_work_between_portions(monkeypatch, work):
-    monkeypatch.setattr(_mdav_roads, "_VALUES_PER_PORTION", 30_000)
+    monkeypatch.setattr(_mdav_search, "_VALUES_PER_PORTION", 30_000)
     monkeypatch.setattr(vmdav, "_VALUES_PER_PORTION", 30_000)
     halt, heard = StopCondition(), []
 

@@ -78,6 +78,11 @@ def run_tasks(
             )
             yield outcome
     except RuntimeError as error:
+        if "un-serialize" in str(error):
+            raise MicroaggError(
+                "a process of the sweep cannot import what the recipe uses: the file of an extension must lie where "
+                "Python finds it when the process starts. Put it there, or sweep with workers=1"
+            ) from None
         if type(error).__name__ != "TerminatedWorkerError":
             raise
         raise MicroaggError(

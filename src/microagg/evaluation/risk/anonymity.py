@@ -8,12 +8,12 @@ import numpy as np
 
 from microagg._labels import label_combinations
 from microagg._typing import IntArray
-from microagg.evaluation.attacker import sets_of_size
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.result import Values
+from microagg.evaluation.risk.attacker import sets_of_size
 from microagg.evaluation.risk.linkage import known_sets
 from microagg.schema.attribute import Role
 

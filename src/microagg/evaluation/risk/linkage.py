@@ -8,13 +8,13 @@ import numpy as np
 
 from microagg._progress import report
 from microagg._typing import FloatArray, IntArray
-from microagg.evaluation.attacker import all_or_sampled
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.points import attribute_points, join_points
 from microagg.evaluation.result import Values
+from microagg.evaluation.risk.attacker import all_or_sampled
 
 __all__ = [
     "LINKAGE",
