@@ -41,10 +41,10 @@ _LACKS = "needs "
 
 # Some tests of these draw noise, records or searches from the system's randomness, without a seed.
 _DRAWING = {
-    *("aggregate/test_sampling.py", "partition/test_near_optimal.py", "privacy/test_budget_kept.py"),
-    *("privacy/test_mechanism.py", "privacy/test_private_loss.py", "releases/test_cross_moment.py"),
-    *("releases/test_methods.py", "releases/test_private.py", "releases/test_private_limits.py"),
-    *("releases/test_private_types.py", "releases/test_release.py", "releases/test_sampled.py"),
+    *("aggregate/test_sampling.py", "partition/test_near_optimal.py", "private/test_budget_kept.py"),
+    *("privacy/test_mechanism.py", "private/test_private_loss.py", "private/test_cross_moment.py"),
+    *("methods/test_methods.py", "private/test_private.py", "private/test_private_limits.py"),
+    *("private/test_private_types.py", "releases/test_release.py", "releases/test_sampled.py"),
     *("releases/test_searching.py", "report/test_public_form.py"),
 }
 
