@@ -15,21 +15,21 @@ class RenamedAttribute:
     --------
     >>> class Partition:
     ...     cells = 3
-    ...     groups = RenamedAttribute("Partition.groups", "cells")
+    ...     groups = RenamedAttribute("Partition.groups", "cells", gone_in="9.9")
     >>> import warnings
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     Partition().groups
     3
     >>> str(caught[0].message)
-    "Partition.groups is now called 'cells'; the old name goes with the next version"
+    "Partition.groups is now called 'cells'; the old name goes with version 9.9"
     """
 
-    def __init__(self, old: str, new: str) -> None:
-        self._old, self._new = old, new
+    def __init__(self, old: str, new: str, *, gone_in: str) -> None:
+        self._old, self._new, self._gone_in = old, new, gone_in
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         warnings.warn(
-            f"{self._old} is now called {self._new!r}; the old name goes with the next version",
+            f"{self._old} is now called {self._new!r}; the old name goes with version {self._gone_in}",
             DeprecationWarning,
             stacklevel=2,
         )

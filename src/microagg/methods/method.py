@@ -71,7 +71,7 @@ class Method:
     number: str = ""
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    labels = RenamedAttribute("Method.labels", "partitions")
+    labels = RenamedAttribute("Method.labels", "partitions", gone_in="0.3")
 
     @property
     def has_cells(self) -> bool:

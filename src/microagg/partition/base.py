@@ -39,7 +39,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     partitions: ClassVar[str] = "records"
-    labels = RenamedAttribute("Partitioner.labels", "partitions")
+    labels = RenamedAttribute("Partitioner.labels", "partitions", gone_in="0.3")
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
     searches_by_chance: ClassVar[bool] = False
