@@ -57,6 +57,8 @@ def test_what_a_format_says_of_itself_is_true(tmp_path, one):
     assert (labels_of(again.field("x")).label == "X") is one.keeps_labels
     assert (again["s"].to_pylist() == ["a", "", None]) is one.tells_missing_from_empty
     assert pa.types.is_integer(again["x"].type) is one.states_types
+    write_table(pa.table({"x": [1, 2], "s": ["a ", "b"]}), path)
+    assert (one.read_as_written(path)["s"].to_pylist() == ["a ", "b"]) is one.keeps_blanks_at_end
     assert one.count_declared_missing(path) == {}
 
 
