@@ -79,6 +79,17 @@ def test_a_taken_extension_is_refused():
     assert registered_formats() == FORMATS
 
 
+def test_a_taken_name_is_refused_under_whatever_extensions():
+    class Shadow(type(FORMATS[0])):
+        @property
+        def extensions(self):
+            return (".shadow",)
+
+    with pytest.raises(ParameterError, match=r"Shadow cannot be registered: its extensions are without \.csv"):
+        register_format(Shadow)
+    assert registered_formats() == FORMATS
+
+
 def test_a_format_that_is_not_complete_is_refused():
     class Unread(FileFormat):
         name = "new"
