@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,28 @@ def test_a_private_method_goes_through_release_report_check_and_sweep(table, tmp
     assert "statement" in failed(folder)
 
 
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        ({"linked_forms": ("mean",)}, "on whether a row of form 'mean' is a record"),
+        ({"own_columns": lambda self, recipe: ("mean",)}, "other columns than it declares"),
+    ],
+    ids=["rows", "columns"],
+)
+def test_a_private_method_that_makes_something_else_than_it_declares_makes_no_release(
+    table, one_mean, declared, reason
+):
+    # A recipe may have confidential attributes beside rows that are records; these would stand in the input's order.
+    liar = type("Liar", (one_mean.OneMean,), declared)
+    register_method(replace(METHODS["dp_one_mean"], name="dp_liar", protected_by=liar))
+    try:
+        recipe = Recipe(method="dp_liar", privacy={"epsilon": 1}, attributes=PROTECTED)
+        with pytest.raises(GuaranteeError, match=reason):
+            microagg.release(table, recipe)
+    finally:
+        unregister_method("dp_liar")
+
+
 @pytest.mark.usefixtures("share_changed")
 def test_a_measure_is_evaluated_reported_and_swept(table, tmp_path):
     recipe = Recipe(k=5, attributes=PROTECTED)
@@ -182,6 +205,25 @@ def test_a_name_is_given_once():
         register_method(METHODS["slices"])
     with pytest.raises(ParameterError, match="already"):
         register_measure(next(one for one in all_measures() if one.name == "share_changed"))
+
+
+@pytest.mark.usefixtures("one_mean")
+def test_the_moments_of_a_method_replace_no_other_method():
+    own = replace(METHODS["dp_one_mean"], name="dp_moments_mine")
+    register_method(own)
+    try:
+        with pytest.raises(ParameterError, match="'dp_moments_mine' already"):
+            register_method(replace(METHODS["mdav"], name="mine"))
+        assert find_method("mine") is None
+        assert METHODS["dp_moments_mine"] is own
+    finally:
+        unregister_method("dp_moments_mine")
+
+
+def test_a_copy_of_a_recipe_with_another_method_has_its_entry():
+    recipe = Recipe(method="mic1d", k=5, attributes=PROTECTED)
+    assert recipe.entry.name == "mic1d"
+    assert recipe.model_copy(update={"method": "mdav"}).entry.name == "mdav"
 
 
 def test_no_trace_is_left():

@@ -179,9 +179,9 @@ class Recipe(BaseModel):
         """The attributes, by role."""
         return Schema(self.attributes)
 
-    @cached_property
+    @property
     def entry(self) -> Method:
-        """The method, as the catalogue has it."""
+        """The method, as the catalogue has it now: a copy with another method must not keep this one's."""
         return method_named(self.method)
 
     @property
