@@ -19,7 +19,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import GuaranteeError, ParameterError
-from microagg.evaluation.measures import all_measures, register_measure, unregister_measure
+from microagg.evaluation.measures import all_measures, measure_named, register_measure, unregister_measure
 from microagg.methods.catalogue import METHODS, Method, find_method, register_method, unregister_method
 from microagg.partition.base import Partitioner
 from microagg.releases.check.check import check_release
@@ -184,6 +184,30 @@ def test_a_measure_is_evaluated_reported_and_swept(table, tmp_path):
         table, recipe.changed({"sweep": {"methods": ["mdav"], "k": [3, 5]}}), risk="share_changed", workers=1
     )
     assert all(point.values["share_changed"] is not None for point in swept.points)
+
+
+@pytest.mark.usefixtures("share_changed")
+def test_a_registered_measure_is_in_no_public_report(table, tmp_path):
+    release = microagg.release(table, Recipe(k=5, attributes=PROTECTED))
+    folder = save_for_reader(release, tmp_path / "out")
+    release.report(folder / "report.html", full=True, overwrite=True)
+    assert "share_changed" not in (folder / "report.json").read_text(encoding="utf-8")
+    assert '"IL1s"' in (folder / "report.json").read_text(encoding="utf-8")
+    measure = measure_named("share_changed")
+    unregister_measure(measure.name)
+    try:
+        assert not failed(folder)  # for a reader who does not know the measure
+    finally:
+        register_measure(measure)
+
+
+@pytest.mark.usefixtures("share_changed")
+@pytest.mark.parametrize("group", ["KS", "default", "risk", "mine"])
+def test_a_group_of_measures_is_not_named_like_a_measure(group):
+    # Quick reports ask for measures by name: a group of that name would come along.
+    with pytest.raises(ParameterError, match=f"a group cannot be named '{group}'"):
+        register_measure(replace(measure_named("share_changed"), name="mine", group=group))
+    assert "mine" not in {one.name for one in all_measures()}
 
 
 def test_a_command_is_run_and_helped(import_example, tmp_path, monkeypatch):
