@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import re
 import sys
 from dataclasses import replace
@@ -244,10 +245,22 @@ def test_the_moments_of_a_method_replace_no_other_method():
         unregister_method("dp_moments_mine")
 
 
-def test_a_copy_of_a_recipe_with_another_method_has_its_entry():
+def test_a_copy_of_a_recipe_keeps_neither_the_entry_nor_the_roles_of_the_first():
     recipe = Recipe(method="mic1d", k=5, attributes=PROTECTED)
     assert recipe.entry.name == "mic1d"
-    assert recipe.model_copy(update={"method": "mdav"}).entry.name == "mdav"
+    other = Recipe(k=5, attributes={"x": "identifier", "y": numeric()})
+    copied = recipe.model_copy(update={"method": "mdav", "attributes": other.attributes})
+    assert copied.entry.name == "mdav"
+    assert copied.schema.published == ("y",)
+
+
+def test_another_process_knows_the_method_of_a_recipe(slices):
+    recipe = pickle.dumps(Recipe(method="slices", k=5, attributes=PROTECTED))
+    unregister_method("slices")
+    try:
+        assert pickle.loads(recipe).entry.partitioner_class is slices.Slices
+    finally:
+        register_method(pickle.loads(recipe).entry)
 
 
 def test_no_trace_is_left():
