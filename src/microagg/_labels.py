@@ -76,6 +76,7 @@ def _by_first_occurrence(values: npt.NDArray[np.generic]) -> IntArray:
     import pyarrow as pa
 
     if np.issubdtype(values.dtype, np.floating):
-        values = np.add(values, 0.0)  # makes -0.0 a 0.0: equal numbers with different hashes
+        # Hashes go by the bits: equal numbers must have the same, and so must all NaN.
+        values = np.where(np.isnan(values), np.nan, np.add(values, 0.0))
     labels: IntArray = pa.array(values).dictionary_encode().indices.to_numpy().astype(np.int64)
     return labels

@@ -17,7 +17,7 @@ from joblib.externals.loky import get_reusable_executor
 import microagg
 from declarations import numeric
 from microagg import Recipe
-from microagg.errors import ParameterError, RecipeError
+from microagg.errors import GuaranteeError, ParameterError, RecipeError
 from microagg.frontier.grid import grid_of, settings_of_points
 from microagg.frontier.tradeoff import tradeoff
 from microagg.releases.check.check import check_release
@@ -75,6 +75,15 @@ def saved_without_receipt(made, folder):
     saved = made.save(folder, report=True)
     made.receipt_path(saved).unlink()
     return saved
+
+
+@pytest.mark.parametrize(("name", "lie"), [("is_idle", True), ("did_shape", lambda self, facts: False)])
+def test_a_guide_that_hides_its_influence_makes_no_release(spread, people, monkeypatch, name, lie):
+    monkeypatch.setattr(spread, name, lie)
+    with pytest.raises(GuaranteeError, match="SpreadChoice changed the space of the cells, and says by"):
+        microagg.release(people, declared(space=SPREAD))
+    idle = microagg.release(people, declared(space={"spread": {"target": "pay", "scale": 0.0}}))
+    assert idle.table.equals(microagg.release(people, declared()).table)
 
 
 @pytest.mark.usefixtures("spread")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import GuaranteeError, ParameterError
-from microagg.evaluation.measures import all_measures, register_measure, unregister_measure
+from microagg.evaluation.measures import all_measures, measure_named, register_measure, unregister_measure
 from microagg.methods.catalogue import METHODS, Method, find_method, register_method, unregister_method
 from microagg.partition.base import Partitioner
 from microagg.releases.check.check import check_release
@@ -149,6 +151,28 @@ def test_a_private_method_goes_through_release_report_check_and_sweep(table, tmp
     assert "statement" in failed(folder)
 
 
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        ({"linked_forms": ("mean",)}, "on whether a row of form 'mean' is a record"),
+        ({"own_columns": lambda self, recipe: ("mean",)}, "other columns than it declares"),
+    ],
+    ids=["rows", "columns"],
+)
+def test_a_private_method_that_makes_something_else_than_it_declares_makes_no_release(
+    table, one_mean, declared, reason
+):
+    # A recipe may have confidential attributes beside rows that are records; these would stand in the input's order.
+    liar = type("Liar", (one_mean.OneMean,), declared)
+    register_method(replace(METHODS["dp_one_mean"], name="dp_liar", protected_by=liar))
+    try:
+        recipe = Recipe(method="dp_liar", privacy={"epsilon": 1}, attributes=PROTECTED)
+        with pytest.raises(GuaranteeError, match=reason):
+            microagg.release(table, recipe)
+    finally:
+        unregister_method("dp_liar")
+
+
 @pytest.mark.usefixtures("share_changed")
 def test_a_measure_is_evaluated_reported_and_swept(table, tmp_path):
     recipe = Recipe(k=5, attributes=PROTECTED)
@@ -161,6 +185,30 @@ def test_a_measure_is_evaluated_reported_and_swept(table, tmp_path):
         table, recipe.changed({"sweep": {"methods": ["mdav"], "k": [3, 5]}}), risk="share_changed", workers=1
     )
     assert all(point.values["share_changed"] is not None for point in swept.points)
+
+
+@pytest.mark.usefixtures("share_changed")
+def test_a_registered_measure_is_in_no_public_report(table, tmp_path):
+    release = microagg.release(table, Recipe(k=5, attributes=PROTECTED))
+    folder = save_for_reader(release, tmp_path / "out")
+    release.report(folder / "report.html", full=True, overwrite=True)
+    assert "share_changed" not in (folder / "report.json").read_text(encoding="utf-8")
+    assert '"IL1s"' in (folder / "report.json").read_text(encoding="utf-8")
+    measure = measure_named("share_changed")
+    unregister_measure(measure.name)
+    try:
+        assert not failed(folder)  # for a reader who does not know the measure
+    finally:
+        register_measure(measure)
+
+
+@pytest.mark.usefixtures("share_changed")
+@pytest.mark.parametrize("group", ["KS", "default", "risk", "mine"])
+def test_a_group_of_measures_is_not_named_like_a_measure(group):
+    # Quick reports ask for measures by name: a group of that name would come along.
+    with pytest.raises(ParameterError, match=f"a group cannot be named '{group}'"):
+        register_measure(replace(measure_named("share_changed"), name="mine", group=group))
+    assert "mine" not in {one.name for one in all_measures()}
 
 
 def test_a_command_is_run_and_helped(import_example, tmp_path, monkeypatch):
@@ -182,6 +230,37 @@ def test_a_name_is_given_once():
         register_method(METHODS["slices"])
     with pytest.raises(ParameterError, match="already"):
         register_measure(next(one for one in all_measures() if one.name == "share_changed"))
+
+
+@pytest.mark.usefixtures("one_mean")
+def test_the_moments_of_a_method_replace_no_other_method():
+    own = replace(METHODS["dp_one_mean"], name="dp_moments_mine")
+    register_method(own)
+    try:
+        with pytest.raises(ParameterError, match="'dp_moments_mine' already"):
+            register_method(replace(METHODS["mdav"], name="mine"))
+        assert find_method("mine") is None
+        assert METHODS["dp_moments_mine"] is own
+    finally:
+        unregister_method("dp_moments_mine")
+
+
+def test_a_copy_of_a_recipe_keeps_neither_the_entry_nor_the_roles_of_the_first():
+    recipe = Recipe(method="mic1d", k=5, attributes=PROTECTED)
+    assert recipe.entry.name == "mic1d"
+    other = Recipe(k=5, attributes={"x": "identifier", "y": numeric()})
+    copied = recipe.model_copy(update={"method": "mdav", "attributes": other.attributes})
+    assert copied.entry.name == "mdav"
+    assert copied.schema.published == ("y",)
+
+
+def test_another_process_knows_the_method_of_a_recipe(slices):
+    recipe = pickle.dumps(Recipe(method="slices", k=5, attributes=PROTECTED))
+    unregister_method("slices")
+    try:
+        assert pickle.loads(recipe).entry.partitioner_class is slices.Slices
+    finally:
+        register_method(pickle.loads(recipe).entry)
 
 
 def test_no_trace_is_left():

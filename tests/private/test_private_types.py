@@ -153,6 +153,17 @@ def test_a_polars_enum_holds_every_public_category():
     assert released["x"].dtype == pl.Enum(["a", "b", "c"])
 
 
+@pytest.mark.parametrize(
+    ("root", "file_format"), [("", "sav"), ("", "dta"), ("  ", "sav")], ids=["spss", "stata", "blanks in spss"]
+)
+def test_whether_a_file_can_hold_the_root_of_a_taxonomy_does_not_hang_on_whether_noise_drew_it(
+    tmp_path, root, file_format
+):
+    made = microagg.release(pa.table({"x": ["a", "b"] * 2}), ranking(nominal(taxonomy={"a": root, "b": root})))
+    with pytest.raises(TableError, match="no empty text, which is a category of column 'x'"):
+        made.save(tmp_path / "out", format=file_format)
+
+
 @pytest.mark.parametrize("file_format", ["sav", "dta"])
 def test_an_empty_category_is_refused_by_name_where_a_file_cannot_hold_it(tmp_path, file_format):
     made = microagg.release(pa.table({"x": ["", "b", "", "b"]}), ranking(nominal(categories=["", "b"])))

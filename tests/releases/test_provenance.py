@@ -24,6 +24,7 @@ from microagg.errors import TableError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.receipt import Receipt, receipt_beside
 from microagg.releases.folder.signing import SIGNATURE, sign_manifest, write_key_pair
+from microagg.statements.promises import NOISE_FROM_SEED, SEEDED_NOISE
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of
 from microagg.tables.labels import Labels, with_labels
@@ -298,6 +299,20 @@ def test_a_private_promise_of_another_version_may_have_other_words_but_not_anoth
     other = {"parameters": {"epsilon": 0.1}, "attributes": ["x"]}.get(part, "the original records, and all else")
     rewritten(saved, "statement.json", lambda content: content["guarantees"][0].update({part: other}))
     assert "statement" in failed(saved)
+
+
+def test_seeded_noise_of_another_version_is_known_by_its_first_words(tmp_path):
+    saved = without_receipt(made("private means", seeded=True), tmp_path / "out")
+    rewritten(saved, "manifest.json", lambda content: content.update(microagg="0.0.1"))
+    words = f"{NOISE_FROM_SEED}: said in other words"
+
+    def say_otherwise(content):
+        content["remarks"] = [words if one == SEEDED_NOISE else one for one in content["remarks"]]
+
+    rewritten(saved, "statement.json", say_otherwise)
+    assert failed(saved) == {"version"}
+    rewritten(saved, "statement.json", lambda content: content["remarks"].remove(words))
+    assert "seed" in failed(saved)
 
 
 def test_the_words_of_a_statement_are_those_of_its_numbers(folder):

@@ -57,6 +57,8 @@ def test_what_a_format_says_of_itself_is_true(tmp_path, one):
     assert (labels_of(again.field("x")).label == "X") is one.keeps_labels
     assert (again["s"].to_pylist() == ["a", "", None]) is one.tells_missing_from_empty
     assert pa.types.is_integer(again["x"].type) is one.states_types
+    write_table(pa.table({"x": [1, 2], "s": ["a ", "b"]}), path)
+    assert (one.read_as_written(path)["s"].to_pylist() == ["a ", "b"]) is one.keeps_blanks_at_end
     assert one.count_declared_missing(path) == {}
 
 
@@ -74,6 +76,17 @@ def test_a_taken_extension_is_refused():
 
     with pytest.raises(ParameterError, match=r"Other cannot be registered: another one has the extension \.csv"):
         register_format(Other)
+    assert registered_formats() == FORMATS
+
+
+def test_a_taken_name_is_refused_under_whatever_extensions():
+    class Shadow(type(FORMATS[0])):
+        @property
+        def extensions(self):
+            return (".shadow",)
+
+    with pytest.raises(ParameterError, match=r"Shadow cannot be registered: its extensions are without \.csv"):
+        register_format(Shadow)
     assert registered_formats() == FORMATS
 
 

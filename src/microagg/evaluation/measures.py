@@ -7,9 +7,12 @@ from microagg.evaluation.definition import Definition
 from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 
-__all__ = ["all_measures", "measure_named", "register_measure", "unregister_measure"]
+__all__ = ["OWN_BY_DEFAULT", "all_measures", "measure_named", "register_measure", "unregister_measure"]
 
 _measures: dict[str, Definition] = {one.name: one for one in (*UTILITY, *RISK)}
+
+OWN_BY_DEFAULT = tuple(one.name for one in _measures.values() if one.default)
+"""What is measured where no choice is made, without what was registered."""
 
 
 def all_measures() -> tuple[Definition, ...]:
@@ -22,10 +25,15 @@ def measure_named(name: str) -> Definition:
 
 
 def register_measure(definition: Definition) -> Definition:
-    """Add a measure: from then on evaluations, reports and sweeps know it."""
-    words = {"all", "default", "utility", "risk", *_measures, *(one.group for one in _measures.values())}
-    if definition.name in words:
+    """Add a measure: from then on evaluations, internal reports and sweeps know it.
+
+    Public reports do not have it: what they show was weighed measure by measure, and their readers must know it, too.
+    """
+    words = {"all", "default", "utility", "risk", *_measures}
+    if definition.name in words | {one.group for one in _measures.values()}:
         raise ParameterError(f"there is a measure or a group of measures named {definition.name!r} already")
+    if definition.group in words | {definition.name}:  # whoever asks for the one would get the other, too
+        raise ParameterError(f"a group cannot be named {definition.group!r}: a measure or a choice is")
     _measures[definition.name] = definition
     return definition
 

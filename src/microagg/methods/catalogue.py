@@ -156,11 +156,14 @@ def register_method(method: Method) -> None:
     Cells of records can also answer with moments under differential privacy, so a method that forms such cells brings
     ``dp_moments_<its name>`` with it.
     """
-    if method.name in METHODS or method.name in _NUMBERED:
-        raise ParameterError(f"there is a method named {method.name!r} already")
-    METHODS.put(method.name, method)
+    entries: dict[str, Method | Callable[[], Method]] = {method.name: method}
     if method.has_cells and not method.is_private and not method.mixes_values:
-        METHODS.put(moments_name(method), partial(with_moments, method))
+        entries[moments_name(method)] = partial(with_moments, method)
+    for name in entries:
+        if name in METHODS or name in _NUMBERED:
+            raise ParameterError(f"there is a method named {name!r} already")
+    for name, entry in entries.items():
+        METHODS.put(name, entry)
 
 
 def unregister_method(name: str) -> None:

@@ -133,7 +133,21 @@ def protect(frame: Frame, recipe: Recipe, noise: Noise) -> MethodOutput:
         raise GuaranteeError(
             f"{recipe.method} protected {len(output.arrays)} of {len(names)} attributes. Nothing was written"
         )
+    _require_declared_rows(output, recipe)
     return output
+
+
+def _require_declared_rows(output: MethodOutput, recipe: Recipe) -> None:
+    """Raise unless rows and columns are what the method declares: the recipe was checked against that, not this."""
+    own = own_columns_of(recipe)
+    found = None if output.table is None else tuple(output.table.column_names)
+    if found != own:
+        raise GuaranteeError(f"{recipe.method} made a table of other columns than it declares. Nothing was written")
+    if own is None and output.linked is not (form_of(recipe) in recipe.entry.private.linked_forms):
+        raise GuaranteeError(
+            f"{recipe.method} does not say the same by `linked` and `linked_forms` on whether a row of form "
+            f"{form_of(recipe)!r} is a record. Nothing was written"
+        )
 
 
 def form_of(recipe: Recipe) -> str:

@@ -181,8 +181,15 @@ class Recipe(BaseModel):
 
     @cached_property
     def entry(self) -> Method:
-        """The method, as the catalogue has it."""
+        """The method, as the catalogue has it; it goes along to processes that have not registered it."""
         return method_named(self.method)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced, not validated; :meth:`changed` validates."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("schema", "entry"):  # found from the fields as they were
+            copied.__dict__.pop(name, None)
+        return copied
 
     @property
     def rows(self) -> str:

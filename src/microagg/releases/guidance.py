@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from microagg.errors import ParameterError
+from microagg.errors import GuaranteeError, ParameterError
 from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
 from microagg.recipe.recipe import Recipe
@@ -102,7 +102,19 @@ def describe_guidance(
             f"the guide {type(guide).__name__} gave the facts {', '.join(facts)}, which its own facts_fit and "
             "fact_keys do not allow"
         )
+    if (guide.is_idle or not guide.did_shape(facts)) and not _is_left_as_it_was(matrix, guided.matrix):
+        raise GuaranteeError(
+            f"the guide {type(guide).__name__} changed the space of the cells, and says by is_idle or did_shape that "
+            "it did not. Nothing was written"
+        )
     return StageDescription(guidance_words(facts, attributes, recipe), facts)
+
+
+def _is_left_as_it_was(matrix: FloatArray, guided: FloatArray) -> bool:
+    """Whether distances are those of the quasi-identifiers alone: coordinates that all records share add nothing."""
+    n_coordinates = matrix.shape[1]
+    added = guided[:, n_coordinates:]
+    return np.array_equal(guided[:, :n_coordinates], matrix) and bool((added == added[:1]).all())
 
 
 def guidance_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from microagg.errors import InputError, TableError
 from microagg.evaluation.alignment import Rows, rows_of_kind
 from microagg.evaluation.correlation import correlation_matrix
 from microagg.evaluation.evaluate import judge
-from microagg.evaluation.measures import all_measures
+from microagg.evaluation.measures import OWN_BY_DEFAULT, all_measures
 from microagg.evaluation.pairs import combinations, pair
 from microagg.evaluation.result import Evaluation, RowKind
 from microagg.privacy.guarantee import K_ANONYMITY
@@ -194,7 +194,8 @@ def _measure(request: ReportRequest) -> MeasureResults:
     quick = not (small or request.full)
     try:
         if not quick:
-            found = take(comparison.whole, _OF_RELEASE_ALONE if small else None)
+            everything = None if request.internal else OWN_BY_DEFAULT
+            found = take(comparison.whole, _OF_RELEASE_ALONE if small else everything)
         elif sample.is_whole:
             found = take(sample, QUICK)
         else:

@@ -185,7 +185,9 @@ class NoiseUnderBudget(Strategy):
     def require_room_in(self, file_format: FileFormat) -> None:
         if file_format.tells_missing_from_empty:
             return
-        emptied = [name for name in self.recipe.schema.quasi_identifiers if "" in self._categories_of(name)]
+        cut = str if file_format.keeps_blanks_at_end else _without_blanks_at_end
+        names = self.recipe.schema.quasi_identifiers
+        emptied = [name for name in names if "" in map(cut, self._categories_of(name))]
         if emptied:
             raise TableError(
                 f"{file_format.title} files hold no empty text, which is a category of {columns_phrase(emptied)}: it "
@@ -194,11 +196,15 @@ class NoiseUnderBudget(Strategy):
 
     def _categories_of(self, name: str) -> set[str]:
         attribute = self.recipe.attributes[name]
-        labels = [*(attribute.categories or ()), *(attribute.taxonomy.parents if attribute.taxonomy else ())]
+        labels = [*(attribute.categories or ()), *(attribute.taxonomy.nodes if attribute.taxonomy else ())]
         return {category_text(label) for label in labels}
 
     def require_paid(self, budget: Mapping[str, Any] | None) -> None:
         require_spent(self.recipe, budget)
+
+
+def _without_blanks_at_end(text: str) -> str:
+    return text.rstrip(" ")
 
 
 def strategy_of(recipe: Recipe) -> Strategy:

@@ -14,6 +14,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
 __all__ = [
+    "NOISE_FROM_SEED",
     "SEEDED_NOISE",
     "describe_aggregation",
     "describe_schema",
@@ -25,7 +26,9 @@ __all__ = [
 Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Attributes that share cells, and those of them whose draws keep a value that many share."""
 
-SEEDED_NOISE = "noise was drawn by NumPy from a seed: what is assumed about the noise is not true for this table"
+NOISE_FROM_SEED = "noise was drawn by NumPy from a seed"
+"""How every version begins to say so."""
+SEEDED_NOISE = f"{NOISE_FROM_SEED}: what is assumed about the noise is not true for this table"
 
 
 def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:

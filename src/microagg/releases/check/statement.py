@@ -20,7 +20,7 @@ from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.remarks import fault_of_remarks
 from microagg.releases.folder.json_files import same
 from microagg.releases.release import STATEMENT, STATEMENT_TEXT, read_as_written
-from microagg.statements.promises import SEEDED_NOISE
+from microagg.statements.promises import NOISE_FROM_SEED
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of
 
@@ -118,7 +118,9 @@ def _check_seed(release: PublishedFolder, statement: Statement) -> Finding:
     seeded = release.manifest.get("seeded")
     if not isinstance(seeded, bool) or seeded is not statement.seeded:
         return Finding("seed", False, "manifest and statement differ on whether chance was real")
-    if release.is_private and (SEEDED_NOISE in statement.remarks) is not seeded:
+    # To the word it is compared with the other remarks, if this version wrote it.
+    says_so = any(remark.startswith(NOISE_FROM_SEED) for remark in statement.remarks)
+    if release.is_private and says_so is not seeded:
         return Finding("seed", False, "the statement does not say what its noise came from")
     return Finding("seed", True, "fixed: for research, not for publication" if seeded else "none: chance was real")
 

@@ -72,6 +72,8 @@ class FileFormat(ABC):
         Whether a file has room for labels of columns and of values.
     tells_missing_from_empty : bool
         Whether an empty text and a missing one are read as different.
+    keeps_blanks_at_end : bool
+        Whether a text is read with the blanks that it ends with.
     """
 
     name: ClassVar[str]
@@ -83,6 +85,7 @@ class FileFormat(ABC):
     states_types: ClassVar[bool] = True
     keeps_labels: ClassVar[bool] = False
     tells_missing_from_empty: ClassVar[bool] = True
+    keeps_blanks_at_end: ClassVar[bool] = True
 
     @property
     def extensions(self) -> tuple[str, ...]:

@@ -66,6 +66,8 @@ def _find_fault(kind: type[FileFormat]) -> str:
         if not isinstance(getattr(kind, key, None), str):
             return f"it has no {key}"
     extensions = kind().extensions
+    if f".{kind.name}" not in extensions:  # releases are saved under it
+        return f"its extensions are without .{kind.name}"
     odd = [extension for extension in extensions if extension != extension.lower() or not extension.startswith(".")]
     if odd:
         return f"{odd[0]!r} is not an extension in lower case, with its dot"

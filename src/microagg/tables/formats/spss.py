@@ -36,6 +36,7 @@ class Spss(WritableStatisticsFile):
     name = "sav"
     title = "SPSS"
     other_extensions = (".zsav",)
+    keeps_blanks_at_end = False
     package = "sav"
     limits = Limits(
         name=re.compile(r"[^\W\d_][\w.$#@]*(?<!\.)"),
