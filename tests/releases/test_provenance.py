@@ -315,6 +315,13 @@ def test_seeded_noise_of_another_version_is_known_by_its_first_words(tmp_path):
     assert "seed" in failed(saved)
 
 
+@pytest.mark.parametrize("kind", ["representative", "private means"])
+def test_a_statement_without_any_promise_is_found_and_not_stumbled_over(tmp_path, kind):
+    saved = without_receipt(made(kind), tmp_path / "out", report=True)
+    rewritten(saved, "statement.json", lambda content: content.update(guarantees=[]))
+    assert {"statement", "report"} <= failed(saved)
+
+
 def test_the_words_of_a_statement_are_those_of_its_numbers(folder):
     path = folder / "statement.txt"
     path.write_text(path.read_text().replace("Does not promise:", "Promises besides:"))

@@ -36,7 +36,7 @@ def check_manifest(release: PublishedFolder) -> list[Finding]:
     """Everything of a manifest that a reader can work out again."""
     try:
         fault = _fault_of_frame(release) or _fault_of_sizes(release) or _fault_of_stages(release)
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, InputError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, InputError):
         fault = "is damaged"
     return [Finding("manifest", not fault, fault or "its recipe, stages and sizes go together")]
 

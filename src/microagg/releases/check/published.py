@@ -71,7 +71,7 @@ class PublishedFolder:
                     raise TypeError("blocks")
         except (FileNotFoundError, NotADirectoryError):
             raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
         return cls(folder, manifest, recipe, read_as_written(folder / name, recipe))
 

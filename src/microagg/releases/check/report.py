@@ -59,7 +59,7 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
         written = (release.folder / REPORT).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return Finding("page of the report", False, f"{REPORT} is not there or no text")
-    except (TemplateError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+    except (TemplateError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return Finding("page of the report", False, f"cannot be made from {REPORT_JSON}")
     detail = (
         f"{REPORT} is made from {REPORT_JSON}"
@@ -88,7 +88,7 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
             original_unknown = replace(request, original=request.released)
             differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
         unlike = _unlike(request, again["attributes"]["described"], facts["attributes"]["described"])
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, InputError):
         return Finding("report", False, "it, or what it should quote, is damaged")
     differing |= {f"attributes ({name})" for name in unlike}
     if differing:

@@ -35,7 +35,7 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
         statement = Statement.from_dict(release.statement)
         again = json.loads(json.dumps(statement.as_dict()))
         words = str(statement)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return [Finding("statement", False, "is not there, damaged, or promises what was not counted")]
     if not same(again, release.statement):
         return [Finding("statement", False, "says something that does not follow from the rest of it")]
@@ -98,7 +98,7 @@ def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
         return ""
     try:
         return fault_of_expenses(release, budget, release.made_again)
-    except (KeyError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
+    except (LookupError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
         return "its ledger cannot be worked out again: recipe, manifest and table do not go together"
 
 
@@ -131,7 +131,7 @@ def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
     if release.same_version:
         try:
             fault = fault_of_remarks(release, remarks)
-        except (KeyError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
+        except (LookupError, TypeError, ValueError, AssertionError, ArithmeticError, InputError):
             fault = "they cannot be made again: recipe, manifest and table do not go together"
         if fault:
             return Finding("remarks", False, fault)
