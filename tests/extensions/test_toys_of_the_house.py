@@ -19,9 +19,10 @@ import microagg
 from declarations import numeric
 from microagg import Recipe
 from microagg.cli.app import app
-from microagg.errors import GuaranteeError, ParameterError
+from microagg.errors import GuaranteeError, ParameterError, RecipeError
 from microagg.evaluation.measures import all_measures, measure_named, register_measure, unregister_measure
 from microagg.methods.catalogue import METHODS, Method, find_method, register_method, unregister_method
+from microagg.methods.output import Stages
 from microagg.partition.base import Partitioner
 from microagg.releases.check.check import check_release
 
@@ -268,3 +269,26 @@ def test_no_trace_is_left():
     assert find_method("dp_moments_slices") is None
     assert find_method("dp_one_mean") is None
     assert "share_changed" not in {one.name for one in all_measures()}
+
+
+def test_a_method_does_not_overwrite_what_the_manifest_says_of_every_method():
+    with pytest.raises(GuaranteeError, match="'k', which is not its to say"):
+        Stages(partition={"k": 99}).as_list(METHODS["mdav"], 5)
+
+
+def test_a_guide_is_refused_for_a_private_method_that_has_a_space(one_mean, monkeypatch):
+    monkeypatch.setattr(one_mean.OneMean, "uses_space", True)
+    cells = replace(METHODS["mdav"], name="dp_spaced", protected_by=one_mean.OneMean)
+    register_method(cells)
+    try:
+        attributes = {**PROTECTED, "pay": numeric(role="confidential")}
+        with pytest.raises(RecipeError, match="only its mechanisms may look at the records"):
+            Recipe(
+                method="dp_spaced",
+                k=3,
+                privacy={"epsilon": 1},
+                space={"dependence": {"lambda": 0.5}},
+                attributes=attributes,
+            )
+    finally:
+        unregister_method("dp_spaced")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from microagg.errors import GuaranteeError
 from microagg.privacy.budget import Budget
 
 if TYPE_CHECKING:
@@ -108,7 +109,11 @@ class Stages:
 
     def as_list(self, method: Method, k: int) -> list[dict[str, Any]]:
         """In the order in which they were run, as the manifest has them."""
-        cells = {"method": method.name, "k": k, "blocks": [one.as_dict() for one in self.cells], **self.partition}
+        cells = {"method": method.name, "k": k, "blocks": [one.as_dict() for one in self.cells]}
+        fixed = [key for key in self.partition if key in cells]
+        if fixed:
+            raise GuaranteeError(f"{method.name} describes its partition by {fixed[0]!r}, which is not its to say")
+        cells |= self.partition
         run = {"space": self.space, "partition": cells, "aggregate": self.aggregate, "noise": self.noise}
         return [{"stage": stage, **facts} for stage, facts in run.items() if facts is not None]
 

@@ -43,8 +43,7 @@ def forms_cells_of_records(method: Method) -> bool:
 
 def can_be_guided(method: Method) -> bool:
     """Whether guides mean anything to a method; a recipe may still be refused for other reasons."""
-    in_a_space = not method.is_private or method.private.uses_space
-    return forms_cells_of_records(method) and in_a_space and not method.data_free_space
+    return forms_cells_of_records(method) and not method.is_private and not method.data_free_space
 
 
 def check_guides(recipe: Recipe) -> None:
@@ -66,6 +65,11 @@ def check_guides(recipe: Recipe) -> None:
     if method.data_free_space:
         raise ValueError(
             f"space.{guide.name}: {method.name} needs a space that does not depend on the data. 'mdav' does not"
+        )
+    if method.is_private and method.private.uses_space:  # others are told that [space] means nothing to them
+        raise ValueError(
+            f"space.{guide.name}: {method.name} is differentially private, and only its mechanisms may look at the "
+            "records; leave it out"
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,9 +69,9 @@ def _find_fault(kind: type[FileFormat]) -> str:
     extensions = kind().extensions
     if f".{kind.name}" not in extensions:  # releases are saved under it
         return f"its extensions are without .{kind.name}"
-    odd = [extension for extension in extensions if extension != extension.lower() or not extension.startswith(".")]
+    odd = [extension for extension in extensions if not re.fullmatch(r"(\.[a-z0-9_]+)+", extension)]
     if odd:
-        return f"{odd[0]!r} is not an extension in lower case, with its dot"
+        return f"{odd[0]!r} is not an extension of letters and digits in lower case, with its dot"
     taken = {extension for one in _formats.values() if type(one) is not kind for extension in one.extensions}
     shared = [extension for extension in extensions if extension in taken]
     return f"another one has the extension {shared[0]}" if shared else ""
