@@ -28,7 +28,7 @@ from microagg.partition.local_search.efforts import EFFORTS, Effort
 from microagg.partition.local_search.recombine import recombined
 from microagg.partition.local_search.search import near_records
 from microagg.partition.local_search.starts import cells_below_2k, split_cells
-from microagg.partition.refine import improved
+from microagg.partition.refine import improve_cells
 
 GO_ON = StopCondition().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
@@ -203,7 +203,7 @@ def test_a_search_keeps_k_to_2k_and_is_never_above_its_start(kind, k):
     elif kind == "clusters":
         X[:15] += 50.0
     start = MDAV(k=k).fit(X).labels_
-    found = improved(X, start, k, BRIEF, 0, StopCondition()).labels
+    found = improve_cells(X, start, k, BRIEF, 0, StopCondition()).labels
     sizes = np.bincount(found)
     sizes = sizes[sizes > 0]
     assert sizes.min() >= k
@@ -359,7 +359,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
     X = normal(80, 3)
     start = MDAV(k=3).fit(X).labels_
     several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
-    refined = improved(X, start, 3, several, 0, StopCondition())
+    refined = improve_cells(X, start, 3, several, 0, StopCondition())
     assert len(refined.runs) > 1
     for run in refined.runs:
         assert len(run.met) > 10
@@ -368,7 +368,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
             assert sizes[sizes > 0].min() >= 3
             assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
     assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
-    assert not improved(X, start, 3, BRIEF, 0, StopCondition()).runs[0].met
+    assert not improve_cells(X, start, 3, BRIEF, 0, StopCondition()).runs[0].met
 
 
 # --- the certificate -------------------------------------------------------------------------------------------------

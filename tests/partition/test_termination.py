@@ -22,7 +22,7 @@ from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.efforts import Effort
 from microagg.partition.local_search.search import near_records
 from microagg.partition.local_search.starts import start_of_search
-from microagg.partition.refine import improved
+from microagg.partition.refine import improve_cells
 
 PACKAGE = Path(microagg.__file__).parent
 KERNELS = sorted(PACKAGE.glob("**/_kernels/**/*.py"))
@@ -127,7 +127,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
     X = np.random.default_rng(0).normal(size=(2_000, 3))
     start = MDAV(k=3).fit(X)
     begun = time.monotonic()
-    found = improved(X, start.labels_, 3, MINUTES, 0, StopCondition(1.0))
+    found = improve_cells(X, start.labels_, 3, MINUTES, 0, StopCondition(1.0))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
     assert 0.0 <= found.share < 1.0
@@ -138,7 +138,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
 def test_a_limit_acts_within_the_large_pools_of_large_k(k):
     X = np.random.default_rng(0).normal(size=(6_000, 3))
     begun = time.monotonic()
-    found = improved(X, MDAV(k=k).fit(X).labels_, k, MINUTES, 0, StopCondition(0.5))
+    found = improve_cells(X, MDAV(k=k).fit(X).labels_, k, MINUTES, 0, StopCondition(0.5))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
 

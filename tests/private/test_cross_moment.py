@@ -14,7 +14,8 @@ import microagg
 from declarations import numeric
 from microagg import InputError, Recipe
 from microagg.methods.catalogue import METHODS, PAPERS, method_named
-from microagg.private.moments.method import COEFFICIENTS_PROMISE, SPECTRA_PROMISE, CrossMoment
+from microagg.methods.cross_moment import COEFFICIENTS_PROMISE, SPECTRA_PROMISE
+from microagg.private.moments.method import CrossMoment
 from microagg.releases.check.check import check_release
 
 K = 30

@@ -33,7 +33,7 @@ class Toy(PlainLaplace):
 
     def protect(self, columns, recipe, noise, budget):
         self.spend(columns, noise, budget)
-        arrays = {column.name: column.published(column.values) for column in columns}
+        arrays = {column.name: column.publish(column.values) for column in columns}
         return MethodOutput(arrays, budget=self.told(budget))
 
     def told(self, budget):

@@ -10,12 +10,12 @@ from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.methods.method import Method
 from microagg.schema.attribute import Kind
 
-__all__ = ["moments_name", "numbered_methods", "with_moments"]
+__all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "moments_name", "numbered_methods", "with_moments"]
 
 _PATH = "microagg.private.moments.method:CrossMoment"
 _REFERENCE = "Cross-moment microaggregation, docs/algorithms/cross_moment.md"
-_GIVEN_PARTITION = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
-_INDIVIDUAL = (
+COEFFICIENTS_PROMISE = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
+SPECTRA_PROMISE = (
     "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
     "original records"
 )
@@ -38,7 +38,7 @@ def with_moments(base: Method) -> Method:
         space=_DOMAIN_SPACE,
         aggregate="mean, covariance and coskewness: [privacy] m, statistics, content",
         noise="Laplace: [privacy] masking, strategy",
-        guarantee=f"{_GIVEN_PARTITION} (of spectra: epsilon-individual-DP)",
+        guarantee=f"{COEFFICIENTS_PROMISE} (of spectra: epsilon-individual-DP)",
         reference=_REFERENCE,
         kinds=(Kind.NUMERIC,),
         data_free_space=False,
@@ -68,7 +68,7 @@ def _entry(method: PaperMethod, mdav: Method) -> Method:
     if method.noise:
         shares = "" if plan.shares is None else f" ({', '.join(f'{share:g}' for share in plan.shares)})"
         masked = "" if not plan.m else " jointly" if plan.shares is None else f" separately{shares}"
-        promise = _INDIVIDUAL if plan.spectra else _GIVEN_PARTITION
+        promise = SPECTRA_PROMISE if plan.spectra else COEFFICIENTS_PROMISE
         return replace(entry, protected_by=_PATH, noise=f"Laplace{masked}", guarantee=promise)
     tables: dict[str, Mapping[str, Any]] = {"space": {"standardize": "bounds"}}
     if not plan.m:

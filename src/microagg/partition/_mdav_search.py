@@ -7,18 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._halt import current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
+from microagg._typing import FloatArray, IntArray
 from microagg.partition._compiling import needs_compiling
 from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["ALGORITHMS", "GivesUp", "mdav_cells", "mdav_cells_unless"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Asked between portions: the share of records that have a cell, the microseconds that all cells will cost per record as
 # far as counting shows (nan where it cannot), and whether the rest is scanned.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Choice, Constraint, Integer, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order, matrix_of
@@ -19,9 +19,6 @@ from microagg.partition.runs import order_of
 from microagg.partition.univariate import optimal_runs
 
 __all__ = ["Mic1D"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class Mic1D(BaseEstimator):  # type: ignore[misc]

@@ -14,7 +14,7 @@ from microagg.partition.base import Partitioner
 from microagg.partition.local_search.certificate import Certificate, certify
 from microagg.partition.local_search.efforts import EFFORTS
 from microagg.partition.local_search.starts import start_of_search
-from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improved
+from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improve_cells
 
 __all__ = ["NearOptimal"]
 
@@ -122,7 +122,7 @@ class NearOptimal(Partitioner):
         k, halt = int(self.k), current_halt()
         start, self.start_ = start_of_search(X, k, self.start, halt)
         halt.patience = PATIENCE  # from here on there is something to hand over
-        refined = improved(X, start, k, EFFORTS[self.effort], self.random_state, halt)
+        refined = improve_cells(X, start, k, EFFORTS[self.effort], self.random_state, halt)
         self.stopped_by_, self.searched_ = refined.stopped_by, refined.share
         self.certificate_: Certificate | None = None
         if self.certificate:

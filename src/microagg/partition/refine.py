@@ -6,24 +6,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
 from microagg._halt import BUDGET, StopCondition, attend
 from microagg._progress import report
 from microagg._scaling import near_one
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
 from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.local_search.recombine import recombined
-from microagg.partition.local_search.search import Found, Pools, chance_states, searched
+from microagg.partition.local_search.search import Found, Pools, chance_states, search_cells
 from microagg.partition.local_search.starts import cells_below_2k
 
-__all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improved", "refine"]
+__all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improve_cells", "refine"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 EffortName = Literal["fast", "default", "best"]
 
 SOLVER_LIMIT = "solver limit"
@@ -79,7 +77,7 @@ def refine(
     start = checked_labels(labels, len(X), k)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
-    found = attend(lambda: improved(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
+    found = attend(lambda: improve_cells(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
     return cells_in_order(found.labels)
 
 
@@ -107,7 +105,7 @@ class Refined:
     runs: tuple[Found, ...] = ()
 
 
-def improved(
+def improve_cells(
     X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: StopCondition
 ) -> Refined:
     """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
@@ -118,7 +116,7 @@ def improved(
     pools = Pools(X, k, halt)
     n_runs = number_of_runs(effort, len(X), k)
     chances = chance_states(random_state, n_runs + 1)
-    runs = searched(pools, [start] * n_runs, effort, chances[:n_runs], halt) if pools.searchable else []
+    runs = search_cells(pools, [start] * n_runs, effort, chances[:n_runs], halt) if pools.searchable else []
     best = min([Found(start, np.inf), *runs], key=lambda found: found.sse)
     share = float(np.mean([run.share for run in runs])) if runs else float(halt.reason == BUDGET)
     reason = BUDGET
@@ -145,5 +143,5 @@ def _recombine(
     if together is None:
         return runs[0], was_cut
     polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)
-    polished = searched(pools, [together], polish, [chance], halt)[0]
+    polished = search_cells(pools, [together], polish, [chance], halt)[0]
     return min([runs[0], polished], key=lambda found: found.sse), was_cut

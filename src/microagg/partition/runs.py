@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._typing import IntArray
 
 __all__ = ["Larger", "order_of", "run_labels", "run_sizes", "run_sse"]
 
 Larger = Literal["first", "middle", "last"]
-IntArray = npt.NDArray[np.int64]
 
 
 def run_sizes(n_records: int, k: int, larger: Larger = "last") -> IntArray:

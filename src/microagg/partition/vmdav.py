@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._halt import current_halt
 from microagg._progress import report
 from microagg._scaling import near_one
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Constraint, Integer, Real
 from microagg.partition.base import Partitioner, within_cell_sse
 from microagg.partition.uncompiled.choice import numpy_costs_less
 
 __all__ = ["VMDAV"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 GAMMAS = tuple(round(0.1 * step, 1) for step in range(13))
 _DISTANCES_PER_PORTION = 300_000_000

@@ -87,7 +87,7 @@ class PrivateInsensitiveMDAV(PrivateMethod):
                 on=f"means of {len(sizes)} cells of {column.name}",
                 step=grid.width / grid.steps / recipe.k,
             )
-            arrays[column.name] = column.published(grid.values(noisy.astype(np.float64) / sizes)[labels])
+            arrays[column.name] = column.publish(grid.values(noisy.astype(np.float64) / sizes)[labels])
         names = tuple(column.name for column in columns)
         stages = Stages(cells=(CellSizes.of(names, sizes),), noise={"form": form_of(recipe)})
         remarks = () if aligned else ("a row is a cell's mean, repeated as often as the cell has records; no record's",)

@@ -56,7 +56,7 @@ class PlainLaplace(PrivateMethod):
                 on=column.name,
                 step=grid.width / grid.steps,
             )
-            arrays[column.name] = column.published(grid.values(noisy.astype(float)))
+            arrays[column.name] = column.publish(grid.values(noisy.astype(float)))
         stages = Stages(noise={"mechanism": "Laplace", "on": "every value"})
         return MethodOutput(arrays, stages=stages, budget=budget)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import GuaranteeError
 from microagg.privacy.mechanism import Noise
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
 
 __all__ = ["CountedNoise", "fault_of_ledger", "require_spent"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class CountedNoise:

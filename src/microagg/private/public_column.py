@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.aggregate.centroid import round_to_resolution
 from microagg.errors import TableError
 from microagg.privacy.mechanism import Grid
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FROM_DATA_FACTOR", "PublicColumn", "blank_column", "put_on_public_scale"]
 
-FloatArray = npt.NDArray[np.float64]
 
 FROM_DATA_FACTOR = 1.5  # of the largest value: the papers' domain
 _LARGEST = 1e300
@@ -77,12 +76,12 @@ class PublicColumn:
         """The grid on which sums over all records are exact."""
         return Grid.for_sums(self.low, self.high, len(self.values))
 
-    def published(self, values: FloatArray) -> pa.Array:
+    def publish(self, values: FloatArray) -> pa.Array:
         """An array of the public type: clamped to the domain and rounded to the resolution, or categories."""
         import pyarrow as pa
 
         if self.kind is Kind.NUMERIC:
-            numbers = self.rounded(values)
+            numbers = self.round_values(values)
             if not self._in_steps:
                 return pa.array(numbers, self.type)
             stored = stored_range(self.type)
@@ -98,7 +97,7 @@ class PublicColumn:
             return labels.take(codes)
         return pa.DictionaryArray.from_arrays(codes, labels, ordered=self.type.ordered)
 
-    def rounded(self, values: FloatArray) -> FloatArray:
+    def round_values(self, values: FloatArray) -> FloatArray:
         """Numbers as they are published: multiples of the resolution, within the bounds."""
         low, high = self.low, self.high
         resolution = self._resolution()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.errors import TableError
 from microagg.tables.formats.display_formats import meaning_of_format, microseconds_from_numbers
 from microagg.tables.frames import Column
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MICROSECONDS", "bound_as_number", "holds_durations", "holds_times", "values_as_numbers"]
 
-FloatArray = npt.NDArray[np.float64]
 
 MICROSECONDS = 10**6  # of a second
 _DAY = 86_400 * MICROSECONDS

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Choice, Constraint
 from microagg.methods.method import PUBLIC_SPACE, Method
 from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRY", "PrivateRanking"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MARGINALS, ALIGNED = "marginals", "aligned"
 INTERPOLATED, STEPS, OFF = "interpolated", "steps", "off"
@@ -98,10 +96,10 @@ class PrivateRanking(PrivateMethod):
                 labels = run_labels(order_of(places), sizes)
                 blocks.append(Block((column.name,), labels))
                 of_runs = spread_steps(of_runs, sizes, by_rank=False) if interpolated else of_runs
-                arrays[column.name] = column.published(of_runs[labels])
+                arrays[column.name] = column.publish(of_runs[labels])
             else:
                 by_rank = spread_steps(of_runs, sizes, by_rank=True) if interpolated else np.repeat(of_runs, sizes)
-                arrays[column.name] = column.published(by_rank)
+                arrays[column.name] = column.publish(by_rank)
         remarks = () if aligned else ("a row is a rank: its values belong to no record and not to each other",)
         stages = Stages(
             cells=tuple(CellSizes.of((column.name,), sizes) for column in columns),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import cells_in_order
 from microagg._progress import report
 from microagg._random import uniforms_from
 from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.errors import GuaranteeError, TableError
 from microagg.methods.output import Block, MethodOutput, Stages
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["form_cells"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOutput:

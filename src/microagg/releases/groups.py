@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import cells_in_order, label_combinations
+from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.recipe.choices import SmallGroups
 
 __all__ = ["Grouping", "group_records"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

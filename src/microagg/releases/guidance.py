@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
@@ -31,8 +31,6 @@ __all__ = [
     "shape_space",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _COMMON_FACTS = frozenset({"form", "attributes", "D_X", "D_Y", "diversity"})
 

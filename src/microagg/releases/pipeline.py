@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import InputError, ParameterError, TableError
 from microagg.methods.output import Block, MethodOutput
 from microagg.privacy.guarantee import Guarantee
@@ -31,7 +31,6 @@ from microagg.tables.missing_codes import frame_without_codes
 
 __all__ = ["INDEX_DROPPED", "release"]
 
-IntArray = npt.NDArray[np.int64]
 
 AS_WRITTEN = "the table as it would be written"
 INDEX_DROPPED = (

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import label_combinations
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
 from microagg.recipe.choices import AggregateForm, MissingPolicy
@@ -23,8 +23,6 @@ from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["Prepared", "groups_of_block", "prepare", "unprepared"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SMALLEST_SHARE = 1e-15  # of the largest sampling weight
 

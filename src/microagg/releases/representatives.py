@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._typing import FloatArray
 from microagg.aggregate.centroid import (
     Cells,
     cell_means,
@@ -38,9 +39,8 @@ from microagg.schema.encode import EncodedColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["published_columns", "rounded", "sampled_columns", "spikes_of"]
+__all__ = ["published_columns", "round_values", "sampled_columns", "spikes_of"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _LARGEST = 1e300
 _LARGEST_INTEGER = 2.0**61
@@ -58,10 +58,10 @@ def published_columns(
             medoids = cell_medoids(matrix, cells) if medoids is None else medoids
             lacking = np.bincount(cells.labels, weights=column.missing) > 0
             values = np.where(lacking, np.nan, column.values[medoids])
-            values = rounded(column, values) if column.kind is Kind.NUMERIC else values
+            values = round_values(column, values) if column.kind is Kind.NUMERIC else values
         else:
             values = _representatives(column, choice, cells)
-        arrays[column.name] = column.published(values[cells.labels])
+        arrays[column.name] = column.publish(values[cells.labels])
     return arrays
 
 
@@ -87,7 +87,7 @@ def sampled_columns(
     if paired:
         dealt = _dealt(measured, drawn, cells, uniforms, k, paired)
         drawn = {name: values[dealt] for name, values in drawn.items()}
-    return {column.name: column.published(drawn[column.name]) for column in measured}
+    return {column.name: column.publish(drawn[column.name]) for column in measured}
 
 
 def spikes_of(measured: Sequence[EncodedColumn], k: int) -> dict[str, Spike]:
@@ -119,7 +119,7 @@ def _draws(
         # Those with a resolution are counted in 64-bit integers; others must be numbers that can be measured again.
         most = _LARGEST if column.resolution is None else _LARGEST_INTEGER
         numbers = np.clip(numbers, -most, most)
-        draws[column.name] = rounded(column, numbers)
+        draws[column.name] = round_values(column, numbers)
     return draws
 
 
@@ -167,7 +167,7 @@ def _drawn_numbers(
 def _representatives(column: EncodedColumn, choice: Representative, cells: Cells) -> FloatArray:
     if column.kind is Kind.NUMERIC:
         central = cell_means if choice is Representative.MEAN else cell_medians
-        return rounded(column, central(column.values, cells))
+        return round_values(column, central(column.values, cells))
     if column.kind is Kind.ORDINAL:
         if choice is Representative.MEDIAN:
             return cell_medians(column.values, cells, lower=True)
@@ -182,7 +182,7 @@ def _representatives(column: EncodedColumn, choice: Representative, cells: Cells
     return cell_modes(column.values, cells)
 
 
-def rounded(column: EncodedColumn, values: FloatArray) -> FloatArray:
+def round_values(column: EncodedColumn, values: FloatArray) -> FloatArray:
     """Numbers as they are published: multiples of the resolution, within the bounds."""
     resolution = column.resolution
     if resolution is None:

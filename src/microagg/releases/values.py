@@ -9,7 +9,7 @@ from microagg.errors import InputError, TableError
 from microagg.methods.output import MethodOutput, Stages
 from microagg.recipe.recipe import Recipe
 from microagg.releases.prepare import Prepared
-from microagg.releases.representatives import rounded
+from microagg.releases.representatives import round_values
 from microagg.statements.promises import describe_aggregation, describe_space
 
 __all__ = ["VALUES_MIXED", "mix_values"]
@@ -29,8 +29,8 @@ def mix_values(prepared: Prepared, recipe: Recipe) -> MethodOutput:
     fitted = recipe.entry.partitioner(recipe.k, **recipe.partition).fit(values)
     arrays, lost, varying = {}, 0.0, 0
     for j, column in enumerate(columns):
-        published = rounded(column, fitted.published_[:, j] - column.column.origin)
-        arrays[column.name] = column.published(published)
+        published = round_values(column, fitted.published_[:, j] - column.column.origin)
+        arrays[column.name] = column.publish(published)
         before, after = near_one(np.stack([column.values, published]))  # so that squares neither overflow nor vanish
         variance = float(before.var())
         if variance > 0:

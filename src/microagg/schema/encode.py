@@ -69,7 +69,7 @@ class EncodedColumn:
         column = replace(self.column, array=self.column.array.take(pa.array(rows)), counted_from=self.column.origin)
         return replace(self, column=column, values=self.values[rows])
 
-    def published(self, values: FloatArray) -> pa.Array:
+    def publish(self, values: FloatArray) -> pa.Array:
         """An array of the column's own type that says `values` (of this scale; NaN is missing)."""
         import pyarrow as pa
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray
 
 __all__ = ["dependence_space", "dependence_weight", "total_distortion"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def dependence_weight(lambda_: float, n_quasi_identifiers: int, n_confidential: int) -> float:

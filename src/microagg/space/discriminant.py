@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray
+
 __all__ = ["Discriminant", "discriminant_space"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _SINGULAR = 1e-9  # smallest eigenvalue, as a share of the largest, of a covariance that needs no ridge
 _RIDGE = 1e-6  # of the mean variance

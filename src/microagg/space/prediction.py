@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._threads import threads_for
+from microagg._typing import FloatArray
 
 __all__ = ["FOLDS", "cross_fitted", "prediction_space"]
 
-FloatArray = npt.NDArray[np.float64]
 
 FOLDS = 5
 

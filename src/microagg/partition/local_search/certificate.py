@@ -20,12 +20,11 @@ from microagg._halt import StopCondition, unless_halted
 from microagg._progress import report
 from microagg._scaling import times_power_of_two
 from microagg._threads import cores
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.local_search.recombine import distinct_cells, sse_of_cells
 
 __all__ = ["Certificate", "certify"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _GAP = 1e-5  # the bound is done when it is this close to the relaxation, relatively
 _TOLERANCE = 1e-10  # relative to the mean SSE of a cell; a reduced cost above minus this counts as none

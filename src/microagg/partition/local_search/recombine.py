@@ -6,14 +6,12 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._halt import StopCondition, unless_halted
+from microagg._typing import FloatArray, IntArray
 
 __all__ = ["distinct_cells", "recombined", "sse_of_cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # A limit in nodes of the search tree, not in seconds, so that a seed gives the same cells on any machine.
 _NODES = 5

@@ -16,12 +16,11 @@ import numpy.typing as npt
 from microagg._halt import INTERRUPT, StopCondition
 from microagg._progress import report
 from microagg._threads import cores
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.local_search.efforts import Effort, annealing_steps
 
-__all__ = ["Found", "Pools", "chance_states", "searched"]
+__all__ = ["Found", "Pools", "chance_states", "search_cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _ALL_PAIRS_UP_TO = 6_000  # records; above, near records come from several overlapping splits
 _SPLITS = 4
@@ -184,7 +183,7 @@ def near_records(X: FloatArray, k: int, halt: StopCondition) -> npt.NDArray[np.i
     return nearest
 
 
-def searched(
+def search_cells(
     pools: Pools,
     starts: Sequence[IntArray],
     effort: Effort,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._halt import INTERRUPT, StopCondition
+from microagg._typing import FloatArray, IntArray
 from microagg.partition._mdav_search import mdav_cells_unless
 from microagg.partition.base import cells_in_order
 
 __all__ = ["MDAV", "MEDIAN_SPLITS", "SPLIT", "cells_below_2k", "split_cells", "start_of_search"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MDAV, SPLIT, MEDIAN_SPLITS = "mdav", "split", "median splits"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray, IntArray
 
 __all__ = ["label_runs", "optimal_starts", "shortest_path_starts"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _SHORT = 8  # below this k every cut is tried, from it on halves bound each other: as in the kernel
 _COSTS_AT_ONCE = 1_000_000  # numbers held of the costs of cells

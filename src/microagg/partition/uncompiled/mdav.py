@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.remaining import Remaining, nearest
 from microagg.partition.uncompiled.sums import add_compensated, sum_columns
 
 __all__ = ["form_mdav_cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _GONE_NEAR, _GONE_FAR = np.inf, -1.0  # never the nearest, never the farthest
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.sums import squared_distances
 
 __all__ = ["Remaining", "nearest"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _PACKED_AGAIN_AT = 0.15  # the share of places without a record from which on copying the others costs less
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from microagg._typing import FloatArray
 
 __all__ = ["add_compensated", "squared_distances", "sum_columns"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def add_compensated(high: FloatArray, low: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

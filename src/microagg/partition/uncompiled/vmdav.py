@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.remaining import Remaining, nearest
 from microagg.partition.uncompiled.sums import add_compensated, squared_distances, sum_columns
 
 __all__ = ["form_vmdav_cells"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _GONE = np.inf  # never the nearest
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.content import Content, Coskewness
 from microagg.aggregate.moments import CrossMoments, Moments, cross_moments
@@ -31,9 +31,6 @@ from microagg.privacy.mechanism import Noise
 from microagg.private.moments.masking import mask_coefficients, mask_spectra
 
 __all__ = ["blank_moments", "drawn_records", "kept_moments", "mask_of", "masked_moments", "repaired"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def kept_moments(values: FloatArray, labels: IntArray, plan: Plan) -> CrossMoments:

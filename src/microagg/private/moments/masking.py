@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import FloatArray
 from microagg.aggregate.moments import CrossMoments
 from microagg.aggregate.spectra import Spectra, matrices_of, nearest_orthogonal, spectra_of
 from microagg.methods.moment_plan import Shares
@@ -22,7 +23,6 @@ from microagg.privacy.mechanism import Noise, laplace_on_reals, step_of
 
 __all__ = ["mask_coefficients", "mask_spectra", "rounding_error"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _UNIT_ROUNDOFF = 2.0**-53
 _SPECTRAL_ERROR = 2.0**-30  # of a sensitivity: far above what LAPACK's symmetric eigensolver errs by

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._labels import cells_in_order
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Choice, ChoiceOrWeights, Constraint, Integer
 from microagg.aggregate.content import Content, Coskewness
 from microagg.aggregate.moments import CrossMoments
 from microagg.errors import TableError
+from microagg.methods.cross_moment import COEFFICIENTS_PROMISE, SPECTRA_PROMISE
 from microagg.methods.moment_plan import STRATEGIES, Plan
 from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
 from microagg.methods.searches import require_uninterrupted, told_of_limit
@@ -34,18 +35,9 @@ from microagg.tables.phrases import columns_phrase, names_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "CrossMoment"]
+__all__ = ["CrossMoment"]
 
 _WIDEST_RAW = 1e60  # bounds in whose own unit third moments, their noise and its repair are floats
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-COEFFICIENTS_PROMISE = "epsilon-DP of the microaggregated data set, given the partition; not of the original records"
-SPECTRA_PROMISE = (
-    "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
-    "original records"
-)
 
 
 class CrossMoment(PrivateMethod):
@@ -148,7 +140,7 @@ class CrossMoment(PrivateMethod):
                 continue
             drawn = drawn_records(moments, labels, widths, noise.uniforms)
             arrays |= {
-                column.name: column.published(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
+                column.name: column.publish(column.low + scales[j] * drawn[:, j]) for j, column in enumerate(own)
             }
         return MethodOutput(
             arrays,

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._threads import threads_for
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.space.discriminant import Discriminant
 
 __all__ = ["ALPHAS", "ChosenAlpha", "choose_alpha", "smallest_table"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ALPHAS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _FOLDS = 5

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema, toml_key
@@ -33,8 +33,6 @@ __all__ = [
     "refuse_constant",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 EVEN_WEIGHT = 0.5
 """How much D_Y counts in D where no guide says otherwise."""

@@ -9,13 +9,14 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from microagg._scaling import near_one
+from microagg._typing import FloatArray
 from microagg._validation import as_float
 from microagg.errors import TableError, shown
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 from microagg.space.discriminant import Discriminant
 from microagg.space.guides.alpha import ALPHAS, choose_alpha, smallest_table
-from microagg.space.guides.base import FloatArray, Guide, GuidedSpace, PlainSpace, SweptKey, refuse_constant
+from microagg.space.guides.base import Guide, GuidedSpace, PlainSpace, SweptKey, refuse_constant
 from microagg.space.guides.registry import register_guide
 
 __all__ = ["DiscriminantChoice"]

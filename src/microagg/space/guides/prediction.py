@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, field_validator
 
 from microagg._scaling import near_one
+from microagg._typing import FloatArray
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
-from microagg.space.guides.base import FloatArray, Guide, GuidedSpace, PlainSpace, refuse_constant
+from microagg.space.guides.base import Guide, GuidedSpace, PlainSpace, refuse_constant
 from microagg.space.guides.registry import register_guide
 from microagg.space.prediction import FOLDS, cross_fitted, prediction_space
 
