@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 WHAT = {
     "cli": "the command line: flags, progress, exit codes",
-    "studies": "the five papers, reproduced",
+    "studies": "papers and their figures, reproduced",
     "frontier": "many releases of one table, set against each other",
     "releases": "release(), the folder it writes, and the check of such a folder",
     "report": "a page for people from finished results",
@@ -43,7 +43,7 @@ WHAT = {
     "recipe": "every choice of how a release is made, validated",
     "methods": "the catalogue: what each method is composed of",
     "evaluation": "measures of utility and risk",
-    "space": "distance, and guides of it",
+    "space": "distance, and what guides it",
     "partition": "cells of at least k",
     "aggregate": "what a cell says",
     "privacy": "guarantees, budget, noise",
