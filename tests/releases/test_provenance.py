@@ -446,6 +446,7 @@ def labelled(**labels):
     """A way to write a file of SPSS or Stata again, with more than it had."""
 
     def forge(path):
+        need("pandas")  # pyreadstat reads into it by default
         read, write = (getattr(pyreadstat, f"{do}_{path.suffix[1:]}") for do in ("read", "write"))
         table, _ = read(str(path))
         write(table, str(path), **labels)
