@@ -13,9 +13,11 @@ from sklearn.utils.validation import validate_data
 from microagg._deprecation import RenamedAttribute
 from microagg._halt import attend
 from microagg._labels import cells_in_order
-from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._scaling import times_power_of_two
+from microagg._typing import FloatArray, IntArray
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
+from microagg.space.points import Points, distances_to_centroids
 
 __all__ = ["Partitioner", "cells_in_order", "validated", "within_cell_sse"]
 
@@ -23,8 +25,9 @@ __all__ = ["Partitioner", "cells_in_order", "validated", "within_cell_sse"]
 class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the partitioners: a scikit-learn clusterer whose every cell has at least `k` records.
 
-    A subclass declares its parameters in `constraints` and labels records in `_cells`; everything else
-    (validation, canonical labels, `sse_`) happens here, once. `partitions` says what is put into cells: "records", the
+    A subclass declares its parameters in `constraints` and labels records in `_cells`, or, if it works on numbers and
+    codes alike (`takes_codes`), in `_cells_of`; everything else (validation, canonical labels, `sse_`) happens here,
+    once. `partitions` says what is put into cells: "records", the
     values of each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's
     place must be decided by the record alone, so that no coordinate may be left out for what other records have there.
     `searches_by_chance` says that the cells depend on chance, which a parameter `random_state` fixes.
@@ -43,6 +46,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
     searches_by_chance: ClassVar[bool] = False
+    takes_codes: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int
@@ -52,15 +56,17 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or dataframe of shape (n_records, n_attributes)
-            Finite numbers, on scales that can be compared (see :func:`microagg.space.standardize.standardize`).
+        X : array or dataframe of shape (n_records, n_attributes), or Points
+            Finite numbers, on scales that can be compared (see :func:`microagg.space.standardize.standardize`); or
+            numbers and codes (see :func:`microagg.space.mixed.mixed_points`), for partitioners that take them.
         y : ignored
         """
-        X = validated(self, X)
+        points = self._validated_points(X) if isinstance(X, Points) else Points(validated(self, X))
         # Cells are the same on any scale, but squares overflow or vanish on some. An order of the whole domain may not
         # hang on which records there are, so it minds the scale by itself.
-        scale = 0 if self.fixed_order else exponent_near_one([X])
-        self.labels_ = cells_in_order(self._attended_cells(times_power_of_two(X, scale) if scale else X))
+        scale = 0 if self.fixed_order else points.exponent_near_one
+        scaled = points.times_power_of_two(scale) if scale else points
+        self.labels_ = cells_in_order(self._attended_cells(scaled.telling() if points.nominal else scaled))
         if scale:
             self._scale_back(-2 * scale)
         sizes = np.bincount(self.labels_)
@@ -71,14 +77,30 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__}, not of the table; please report it."
             )
         self.n_cells_ = len(sizes)
-        self.sse_ = within_cell_sse(X, self.labels_, self.n_cells_)
+        self.sse_ = within_cell_sse(points, self.labels_, self.n_cells_)
         return self
 
-    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
-        return attend(lambda: self._cells(X))
+    def _validated_points(self, points: Points) -> Points:
+        """Check the parameters, and whether numbers and codes can be partitioned at all."""
+        if points.nominal and not self.takes_codes:
+            raise ParameterError(
+                f"{type(self).__name__} partitions numbers, not codes: give it coordinates "
+                "(microagg.space.mixed.mixed_space)"
+            )
+        check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
+        require_records(len(points), self.k)
+        self.n_features_in_ = points.values.shape[1]
+        return points
 
-    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _attended_cells(self, points: Points) -> IntArray:
+        """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
+        return attend(lambda: self._cells_of(points))
+
+    def _cells_of(self, points: Points) -> IntArray:
+        """Label the records of numbers and codes; where there are codes, in the form of `Points.telling`."""
+        return self._cells(points.values)
+
+    def _cells(self, X: FloatArray) -> IntArray:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""
         raise NotImplementedError(f"{type(self).__name__} does not label records")
 
@@ -109,30 +131,35 @@ def validated(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
     """Check an estimator's parameters and its input; return the input as C-contiguous float64."""
     check_parameters(type(estimator).__name__, estimator.constraints, estimator.get_params(deep=False))
     X = matrix_of(lambda: validate_data(estimator, X, dtype=np.float64, order="C"))
-    n_records = X.shape[0]
-    if n_records < estimator.k:
-        raise ParameterError(
-            f"k = {estimator.k} needs at least {estimator.k} records; got n_samples = {n_records}. "
-            "Lower k, or add records."
-        )
+    require_records(X.shape[0], estimator.k)
     matrix: npt.NDArray[np.float64] = X
     return matrix
 
 
-def within_cell_sse(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], n_cells: int) -> float:
+def require_records(n_records: int, k: int) -> None:
+    if n_records < k:
+        raise ParameterError(
+            f"k = {k} needs at least {k} records; got n_samples = {n_records}. Lower k, or add records."
+        )
+
+
+def within_cell_sse(X: FloatArray | Points, labels: IntArray, n_cells: int) -> float:
     """Sum of squared distances of the records to the mean of their cell; every cell has a record.
 
     Infinite if it is beyond the largest float.
     """
-    scale = exponent_near_one([X])
+    points = X if isinstance(X, Points) else Points(X)
+    scale = points.exponent_near_one
     if scale:
-        scaled = within_cell_sse(times_power_of_two(X, scale), labels, n_cells)
+        scaled = within_cell_sse(points.times_power_of_two(scale), labels, n_cells)
         return float(times_power_of_two(np.array(scaled), -2 * scale))
+    if points.nominal:
+        return float(distances_to_centroids(points, labels, n_cells).sum())
     counts = np.bincount(labels, minlength=n_cells)
     a_member = np.empty(n_cells, dtype=np.int64)
     a_member[labels] = np.arange(len(labels))
     total = 0.0
-    for column in X.T:
+    for column in points.values.T:
         # Measured from a member of the cell, so that neither an offset nor far cells cost digits.
         values = column - column[a_member][labels]
         means = np.bincount(labels, weights=values, minlength=n_cells) / counts

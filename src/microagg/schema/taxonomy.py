@@ -213,13 +213,16 @@ class Taxonomy:
         .. [1] Sanchez, D., Batet, M., Isern, D. & Valls, A. (2012). Ontology-based semantic similarity: a new
            feature-based approach. Expert Systems with Applications 39(9), 7718-7728.
         """
+        from scipy.sparse import csr_array
+
         paths = [self.ancestors(category_text(label)) for label in labels]
         position = {node: column for column, node in enumerate(self.nodes)}
-        member = np.zeros((len(labels), len(position)))
-        for row, path in enumerate(paths):
-            member[row, [position[node] for node in path]] = 1.0
-        common = member @ member.T
-        size = member.sum(axis=1)
+        size = np.array([len(path) for path in paths], dtype=np.float64)
+        columns = [position[node] for path in paths for node in path]
+        starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        # Most categories are under few nodes of many: ten thousand of them would fill a gigabyte with zeros.
+        member = csr_array((np.ones(len(columns)), columns, starts), shape=(len(labels), len(position)))
+        common = (member @ member.T).toarray()
         either = size[:, None] + size[None, :] - common
         distances: FloatArray = np.log2(1.0 + (either - common) / either)
         return distances

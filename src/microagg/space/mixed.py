@@ -1,9 +1,12 @@
-"""One matrix from attributes of mixed kinds: squared Euclidean distance in it is the distance between records."""
+"""Attributes of mixed kinds in one space: as coordinates, whose squared Euclidean distances are those of records, or as
+numbers and codes with the same distances.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +14,11 @@ import numpy.typing as npt
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
+from microagg.schema.taxonomy import Taxonomy, category_text
+from microagg.space.points import NominalColumn, Points, join_points
 from microagg.space.standardize import Standardize, standardize
 
-__all__ = ["Space", "mixed_space"]
+__all__ = ["Space", "mixed_points", "mixed_space"]
 
 _MOST_BYTES = 4 * 2**30  # of the coordinates of one nominal attribute
 
@@ -65,6 +70,45 @@ def mixed_space(measured: Sequence[EncodedColumn], how: Standardize | str = Stan
         names.extend([attribute.name] * block.shape[1])
     matrix = np.ascontiguousarray(np.hstack(blocks)) if blocks else np.empty((0, 0))
     return Space(matrix, tuple(names))
+
+
+def mixed_points(measured: Sequence[EncodedColumn], how: Standardize | str = Standardize.ZSCORE) -> Points:
+    """Numbers and codes with the distances of :func:`mixed_space`; memory in proportion to attributes, not categories.
+
+    Parameters are those of :func:`mixed_space`.
+    """
+    return join_points([_attribute_points(attribute, how) for attribute in measured])
+
+
+def _attribute_points(measured: EncodedColumn, how: Standardize | str) -> Points:
+    if measured.kind is not Kind.NOMINAL:
+        return Points(np.ascontiguousarray(_coordinates(measured, how) * np.sqrt(measured.attribute.weight)))
+    weight, taxonomy, missing = measured.attribute.weight, measured.attribute.taxonomy, measured.missing
+    n_categories = len(measured.labels)
+    codes = np.where(missing, n_categories, measured.values)
+    table = None
+    if taxonomy is not None and n_categories:
+        # Neighbours in the taxonomy get neighbouring codes, so that a range of codes is a part of it.
+        order = sorted(range(n_categories), key=lambda code: _path(taxonomy, measured.labels[code]))
+        new_code = np.empty(n_categories + 1)
+        new_code[order] = np.arange(n_categories)
+        new_code[n_categories] = n_categories
+        codes = new_code[codes.astype(np.int64)]
+        table = weight * taxonomy.distances([measured.labels[code] for code in order])
+    to_missing = None
+    if missing.any():
+        # The distance of each category to the mean of the present ones, and 1 for the indicator.
+        counts = np.bincount(codes[~missing].astype(np.int64), minlength=n_categories)
+        shares = counts / max(counts.sum(), 1)
+        towards = weight * (1.0 - shares) if table is None else table @ shares
+        to_missing = towards - 0.5 * (shares @ towards) + weight
+    column = NominalColumn(measured.name, n_categories, weight, table, to_missing)
+    return Points(np.ascontiguousarray(codes[:, None], dtype=np.float64), (column,))
+
+
+def _path(taxonomy: Taxonomy, label: Any) -> tuple[str, ...]:
+    """The nodes from the root down to a category."""
+    return taxonomy.ancestors(category_text(label))[::-1]
 
 
 def _coordinates(measured: EncodedColumn, how: Standardize | str) -> npt.NDArray[np.float64]:
