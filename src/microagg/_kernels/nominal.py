@@ -55,7 +55,7 @@ def looked_up(nominal, j, code):
 
 @compiled
 def add_code_distances(nominal, columns, query, start, stop, totals):
-    """Add the squared distances of the codes of records start..stop-1 to ``totals``; ``columns`` has a row per column."""
+    """Add the squared distances of the codes of records start..stop-1; ``columns`` has a row per column."""
     if nominal is None:
         return
     for j in range(nominal.weights.shape[0]):
