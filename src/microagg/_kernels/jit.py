@@ -23,7 +23,7 @@ from typing import Any
 
 from numba import config, njit
 
-__all__ = ["HAS_VECTORS", "OPTIONS", "compiled", "entry", "inlined", "inner", "is_cached", "merged"]
+__all__ = ["HAS_VECTORS", "OPTIONS", "compiled", "entry", "inlined", "inner", "is_cached", "is_ready", "merged"]
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _INNER: dict[str, Any] = {}
@@ -73,6 +73,18 @@ def _cache(kernel):
     return kernel
 
 
-def is_cached(kernel: Any) -> bool:
-    """Whether a kernel need not be compiled because the cache has it."""
-    return _is_complete and bool(numba_internals.is_cached(kernel))
+def is_ready(kernel: Any, *, with_codes: bool = False) -> bool:
+    """Whether a kernel was compiled or loaded in this process, for records with or without codes."""
+    return any(_takes_codes(signature) == with_codes for signature in kernel.signatures)
+
+
+def is_cached(kernel: Any, *, with_codes: bool = False) -> bool:
+    """Whether a kernel need not be compiled because the cache has it, for records with or without codes."""
+    if not _is_complete:
+        return False
+    return bool(numba_internals.is_cached(kernel, lambda signature: _takes_codes(signature) == with_codes))
+
+
+def _takes_codes(signature: Any) -> bool:
+    """Whether one of the argument types is, or contains, a `Nominal`."""
+    return "Nominal(" in str(signature)

@@ -1,39 +1,16 @@
-"""Distances between codes, as kernels see them: what stands beside the numbers of mixed records.
+"""Distances between codes (see `codes`).
 
 Kernels that work on numbers and on mixed records alike take a `Nominal` or None. A function that is given None is
 compiled without its branch for codes, so that tables of numbers pay nothing for it.
-
-A record's columns are numbers, then codes with a weight per mismatch, then codes with a table. A *query* is a record,
-or the centroid of some records, which has no codes: where a code would stand it has `CENTROID`, and the squared
-distances of all categories to it are looked up in `looks`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
+from microagg._kernels.codes import CENTROID, NO_TABLE
 from microagg._kernels.jit import compiled, inner
-
-CENTROID = -1.0
-NO_TABLE = -1
-
-
-class Nominal(NamedTuple):
-    """Columns of codes. Category c of column j has its place ``look_at[j] + c`` in `counts`, `high`, `low`, `looks`."""
-
-    first: int  # columns before it hold numbers
-    weights: npt.NDArray[np.float64]  # squared distance of codes that differ; of columns with a table, unused
-    sizes: npt.NDArray[np.int64]  # numbers of categories
-    look_at: npt.NDArray[np.int64]
-    table_at: npt.NDArray[np.int64]  # where the table begins in `looks`, row after row; NO_TABLE
-    looks: npt.NDArray[np.float64]  # squared distances of categories to the centroid, then the tables
-    counts: npt.NDArray[np.int64]  # of the records that the centroid is of, by category
-    high: npt.NDArray[np.float64]  # of columns with a table: sums over these records of the distances to each category
-    low: npt.NDArray[np.float64]  # ... high + low, unevaluated
-
+from microagg._kernels.sums import add_compensated
 
 @compiled
 def numbers_of(nominal, n_columns):
@@ -84,3 +61,50 @@ def plus_code_distance(nominal, values, row, query, total):
         else:
             total += nominal.looks[place + np.int64(code)]
     return total
+
+
+@compiled
+def take_code_off(nominal, j, code):
+    """Take a record with this code in column j off the counts, and off the sums of distances."""
+    start = nominal.look_at[j]
+    nominal.counts[start + code] -= 1
+    if nominal.table_at[j] != NO_TABLE:
+        row = nominal.table_at[j] + code * nominal.sizes[j]
+        for place in range(nominal.sizes[j]):
+            nominal.high[start + place], nominal.low[start + place] = add_compensated(
+                nominal.high[start + place], nominal.low[start + place], -nominal.looks[row + place]
+            )
+
+
+@inner
+def take_row_off(nominal, values, row):
+    """Take a record with a row's codes off what the centroid is computed from."""
+    if nominal is None:
+        return
+    for j in range(nominal.weights.shape[0]):
+        take_code_off(nominal, j, np.int64(values[row, nominal.first + j]))
+
+
+@compiled
+def place_centroid(nominal, n_records):
+    """Look up the squared distances of all categories to the centroid of the records that are counted."""
+    if nominal is None:
+        return
+    for j in range(nominal.weights.shape[0]):
+        start, stop = nominal.look_at[j], nominal.look_at[j] + nominal.sizes[j]
+        if nominal.table_at[j] == NO_TABLE:
+            # In whole numbers as far as possible: categories of equal counts are equally far, to the last bit.
+            squares = np.int64(0)
+            for place in range(start, stop):
+                squares += nominal.counts[place] * nominal.counts[place]
+            twice = 2.0 * np.float64(n_records * n_records)
+            for place in range(start, stop):
+                parts = n_records * n_records - 2 * n_records * nominal.counts[place] + squares
+                nominal.looks[place] = nominal.weights[j] * (np.float64(parts) / twice)
+        else:
+            spread = 0.0
+            for place in range(start, stop):
+                spread += np.float64(nominal.counts[place]) * nominal.high[place]
+            half = 0.5 * (spread / np.float64(n_records * n_records))
+            for place in range(start, stop):
+                nominal.looks[place] = max(nominal.high[place] / n_records - half, 0.0)

@@ -110,12 +110,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         if SOURCES.are_unchanged():
             super().save_overload(sig, data)
 
-    def is_filled(self, target_context):
-        """Whether some version of the kernel for this processor is cached."""
+    def is_filled(self, target_context, is_wanted):
+        """Whether a version of the kernel for this processor, with argument types that are wanted, is cached."""
         processor = target_context.codegen().magic_tuple()
         return SOURCES.are_unchanged() and any(
-            kept_for == processor and Path(self._cache_path, name).exists()
-            for (_, kept_for, _), name in self._cache_file._load_index().items()
+            kept_for == processor and is_wanted(signature) and Path(self._cache_path, name).exists()
+            for (signature, kept_for, _), name in self._cache_file._load_index().items()
         )
 
 
@@ -136,10 +136,10 @@ def enable_cache(kernel):
     return True
 
 
-def is_cached(kernel):
+def is_cached(kernel, is_wanted):
     """Whether a kernel is in the cache, compiled for this processor from the sources as they are."""
     cache = kernel._cache
-    return isinstance(cache, KernelCache) and cache.is_filled(kernel.targetctx)
+    return isinstance(cache, KernelCache) and cache.is_filled(kernel.targetctx, is_wanted)
 
 
 # --- vectors ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""MDAV by a plain scan, a filtered scan, a tree or NumPy alone, and the choice. All give the same labels."""
+"""MDAV by a plain scan, a filtered scan, a tree or NumPy alone, and the choice. All give the same labels.
+
+Records of numbers and codes are searched by a tree or, if they are few, by the plain scan.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import numpy as np
 
 from microagg._halt import current_halt
 from microagg._progress import report
-from microagg._scaling import near_one
 from microagg._typing import FloatArray, IntArray
 from microagg.partition._compiling import needs_compiling
+from microagg.partition.nominal import nominal_of
 from microagg.partition.uncompiled.choice import numpy_costs_less
+from microagg.space.points import Points
 
 __all__ = ["ALGORITHMS", "GivesUp", "mdav_cells", "mdav_cells_unless"]
 
@@ -31,43 +35,51 @@ _SCAN_FROM = 7.0  # effective dimensions; from here on a tree rules out too litt
 _SCAN_BELOW = 200_000  # ... unless records are so many that it pays to try
 _PROBE = 2_000_000  # distances and bounds after which tree and scan are first compared
 _VALUES_CACHED = 2_000_000  # float32 values of a tree; beyond, its searches wait for memory
-_BUILDING, _COMPILING = 0.02, 10.0  # seconds
+_BUILDING, _COMPILING, _COMPILING_PLAIN = 0.02, 10.0, 4.0  # seconds
 _SAMPLE = 1000  # records by which the dimension is judged
 _VALUES_PER_PORTION = 10_000_000  # by NumPy
 _COUNTED_FROM = 20_000  # records; above, some who ask for cells want to know what they cost, which kernels count
 NONE_SEEN = np.zeros(3, dtype=np.int64)
 
 
-def mdav_cells(X: FloatArray, k: int, two_cells_from: int, algorithm: str) -> IntArray:
-    """Cells of MDAV, by the search that `algorithm` names; after an interrupt, the labels mean nothing."""
+def mdav_cells(points: Points, k: int, two_cells_from: int, algorithm: str) -> IntArray:
+    """Cells of MDAV, by the search that `algorithm` names; after an interrupt, the labels mean nothing.
+
+    With codes, the records are in the form of `Points.telling`.
+    """
     halt = current_halt()
-    X = near_one(X)
-    if algorithm == "auto" and _numpy_costs_less(X, k):
-        return _by_numpy(X, k, two_cells_from, lambda *_: halt.now())
-    return _search(X, k, two_cells_from, algorithm, lambda *_: halt.now())
+    points = points.near_one()
+    if algorithm == "auto" and _numpy_costs_less(points, k):
+        return _by_numpy(points, k, two_cells_from, lambda *_: halt.now())
+    return _search(points, k, two_cells_from, algorithm, lambda *_: halt.now())
 
 
-def mdav_cells_unless(X: FloatArray, k: int, gives_up: GivesUp) -> IntArray:
+def mdav_cells_unless(points: Points, k: int, gives_up: GivesUp) -> IntArray:
     """Cells of MDAV by the quickest search; if it is given up, the 2k records or more without a cell have -1."""
-    X = near_one(X)
-    if len(X) <= _COUNTED_FROM and _numpy_costs_less(X, k):
-        return _by_numpy(X, k, 3 * k, gives_up)
-    return _search(X, k, 3 * k, "auto", gives_up)
+    points = points.near_one()
+    if len(points) <= _COUNTED_FROM and _numpy_costs_less(points, k):
+        return _by_numpy(points, k, 3 * k, gives_up)
+    return _search(points, k, 3 * k, "auto", gives_up)
 
 
-def _numpy_costs_less(X: FloatArray, k: int) -> bool:
+def _numpy_costs_less(points: Points, k: int) -> bool:
     """Whether the cells are formed by NumPy sooner than kernels are ready (constants set by a few timings)."""
-    n_records, dimension = X.shape
+    n_records, dimension = points.values.shape
     distances = 0.75 * n_records**2 / k  # three searches for two cells, among half of the records on average
     seconds = distances * (14e-9 + 2.6e-9 * dimension) + n_records * (5e-6 + 30e-6 / k)
-    return numpy_costs_less("mdav", seconds, lambda: _kernel(begins_with_tree(X, "auto")), _COMPILING)
+    if not points.nominal:
+        return numpy_costs_less("mdav", seconds, lambda: _kernel(begins_with_tree(points, "auto")), _COMPILING)
+    seconds += len(points.nominal) * (distances * 2e-9 + n_records * 20e-6)
+    by_tree = begins_with_tree(points, "auto")
+    compiling = _COMPILING if by_tree else _COMPILING_PLAIN
+    return numpy_costs_less("mdav of codes", seconds, lambda: _kernel_of_codes(by_tree), compiling, with_codes=True)
 
 
-def _by_numpy(X: FloatArray, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
+def _by_numpy(points: Points, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
     """Scan all remaining records in NumPy."""
     from microagg.partition.uncompiled.mdav import form_mdav_cells
 
-    n_records, dimension = X.shape
+    n_records, dimension = points.values.shape
     values = 0
 
     def goes_on(remaining: int) -> bool:
@@ -79,7 +91,7 @@ def _by_numpy(X: FloatArray, k: int, two_cells_from: int, gives_up: GivesUp) -> 
         _report(remaining, n_records)
         return not gives_up(1.0 - remaining / n_records, np.nan, True)
 
-    labels = form_mdav_cells(X, k, two_cells_from, goes_on)
+    labels = form_mdav_cells(points.values, k, two_cells_from, goes_on, nominal_of(points))
     if (labels >= 0).all():
         _report(0, n_records)
     return labels
@@ -95,29 +107,39 @@ def _kernel(by_tree: bool) -> Any:
     return form_cells_brute
 
 
-def _search(X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> IntArray:
+def _kernel_of_codes(by_tree: bool) -> Any:
+    if by_tree:
+        return _kernel(by_tree)
+    from microagg.partition._kernels.mdav.plain.cells import form_cells
+
+    return form_cells
+
+
+def _search(points: Points, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> IntArray:
     from microagg._kernels.jit import HAS_VECTORS
 
-    if algorithm == "plain" or not HAS_VECTORS:
-        return _scan_plainly(X, k, two_cells_from, gives_up)
-    return _MdavRun(X, k, two_cells_from, algorithm, gives_up).run()
+    scans_codes = bool(points.nominal) and not begins_with_tree(points, algorithm)
+    if algorithm == "plain" or scans_codes or not HAS_VECTORS:
+        return _scan_plainly(points, k, two_cells_from, gives_up)
+    return _MdavRun(points, k, two_cells_from, algorithm, gives_up).run()
 
 
-def _scan_plainly(X: FloatArray, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
+def _scan_plainly(points: Points, k: int, two_cells_from: int, gives_up: GivesUp) -> IntArray:
     """Scan all remaining records in float64."""
     from microagg.partition._kernels.mdav.plain.cells import form_cells, sums_of_columns
 
+    X, nominal = points.values, nominal_of(points)
     n_records, dimension = X.shape
-    points = np.array(X.T, order="C")
+    columns = np.array(X.T, order="C")
     record_at, place_of = np.arange(n_records), np.arange(n_records)
-    high, low = np.zeros(dimension), np.zeros(dimension)
+    high, low = np.zeros(points.n_numbers), np.zeros(points.n_numbers)
     sums_of_columns(X, high, low)
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0])
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
     # The cost is left out: with or without vectors, a search for near-optimal cells begins with the same cells.
     while state[0] > 0 and not gives_up(1.0 - state[0] / n_records, np.nan, True):
-        form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, portion)
+        form_cells(X, k, two_cells_from, columns, record_at, place_of, high, low, labels, state, portion, nominal)
         _report(state[0], n_records)
     return labels
 
@@ -146,29 +168,30 @@ def effective_dimension(X: FloatArray) -> float:
     return float(np.trace(covariances)) ** 2 / squares if squares > 0 else 0.0
 
 
-def begins_with_tree(X: FloatArray, algorithm: str) -> bool:
+def begins_with_tree(points: Points, algorithm: str) -> bool:
     """Whether a tree is searched first; "auto" judges by the number of records and by their effective dimension."""
     if algorithm != "auto":
         return algorithm == "tree"
-    if len(X) < _TREE_FROM:
+    if len(points) < _TREE_FROM:
         return False
-    return len(X) >= _SCAN_BELOW or effective_dimension(X) <= _SCAN_FROM
+    return bool(points.nominal) or len(points) >= _SCAN_BELOW or effective_dimension(points.values) <= _SCAN_FROM
 
 
 class _MdavRun:
     """One run of MDAV: what the filtered searches share, so that one can take over from the other between any cells."""
 
-    def __init__(self, X: FloatArray, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> None:
+    def __init__(self, points: Points, k: int, two_cells_from: int, algorithm: str, gives_up: GivesUp) -> None:
         from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
         from microagg.partition._kernels.mdav.filter_space import filter_space
         from microagg.partition._kernels.mdav.nearest import allocate_nearest
         from microagg.partition._kernels.mdav.rows import distinct_rows
 
-        self.X = X
+        X = points.values
+        self.points = points
         self.n_records, self.dimension = X.shape
         self.k, self.two_cells_from, self.algorithm = k, two_cells_from, algorithm
         self.gives_up, self.is_given_up = gives_up, False
-        self.space = filter_space(X)
+        self.space = filter_space(X, nominal_of(points))
         self.tracker = track_centroid(X, self.space)
         self.rows = distinct_rows(X)
         self.nearest = allocate_nearest(k - 1)
@@ -178,7 +201,7 @@ class _MdavRun:
 
     @cached_property
     def begins_with_tree(self) -> bool:
-        return begins_with_tree(self.X, self.algorithm)
+        return begins_with_tree(self.points, self.algorithm)
 
     def run(self) -> IntArray:
         if self.begins_with_tree:
@@ -226,7 +249,7 @@ class _MdavRun:
                 self.state,
                 portion,
             )
-            judged = self.algorithm == "auto" and portion > 0
+            judged = self.algorithm == "auto" and portion > 0 and not self.points.nominal
             search_ns, scan_ns = self._nanoseconds_per_cell(search.seen, int(tree.counts.sum()))
             self._check_in(min(search_ns, 0.5 * scan_ns) / self.k / 1000.0 if portion > 0 else np.nan)
             if judged and self._scanning_is_cheaper(search_ns, scan_ns):

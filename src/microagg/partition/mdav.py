@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Integer
 from microagg.partition._mdav_search import ALGORITHMS, mdav_cells
 from microagg.partition.base import Partitioner
+from microagg.space.points import Points
 
 __all__ = ["MDAV"]
 
@@ -33,7 +32,8 @@ class MDAV(Partitioner):
     algorithm : {"auto", "tree", "brute", "plain"}, default "auto"
         How the cells are found, which never changes them: by a search tree, by scanning all remaining records in
         whole numbers with float64 deciding, or by scanning in float64 alone (``"plain"``: slow, for comparison).
-        ``"auto"`` takes what is fastest on the data at hand.
+        ``"auto"`` takes what is fastest on the data at hand. Records with codes are searched by a tree or by the plain
+        scan, which also stands in for ``"brute"``.
 
     Attributes
     ----------
@@ -69,6 +69,7 @@ class MDAV(Partitioner):
     array([0, 0, 0, 1, 1, 1, 1, 1])
     """
 
+    takes_codes: ClassVar[bool] = True
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "k": Integer(2),
         "variant": Choice(("generic", "2k")),
@@ -85,7 +86,7 @@ class MDAV(Partitioner):
         self.variant = variant
         self.algorithm = algorithm
 
-    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _cells_of(self, points: Points) -> IntArray:
         # The smallest number of remaining records from which two cells are formed at once.
         two_cells_from = 3 * self.k if self.variant == "generic" else 2 * self.k
-        return mdav_cells(X, int(self.k), two_cells_from, self.algorithm)
+        return mdav_cells(points, int(self.k), two_cells_from, self.algorithm)

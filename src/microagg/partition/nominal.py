@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from microagg._kernels.codes import NO_TABLE, Nominal
 from microagg.partition.uncompiled.sums import add_compensated
 from microagg.space.points import Points
-
-if TYPE_CHECKING:
-    from microagg._kernels.nominal import Nominal
 
 __all__ = ["nominal_of"]
 
@@ -22,8 +18,6 @@ def nominal_of(points: Points) -> Nominal | None:
     """
     if not points.nominal:
         return None
-    from microagg._kernels.nominal import NO_TABLE, Nominal
-
     sizes = np.array([column.n_categories for column in points.nominal], dtype=np.int64)
     n_places = int(sizes.sum())
     look_at = np.cumsum(sizes) - sizes

@@ -116,6 +116,11 @@ class Points:
         values[:, : self.n_numbers] = times_power_of_two(self.numbers, exponent)
         return Points(values, tuple(_scaled(column, 2 * exponent) for column in self.nominal))
 
+    def near_one(self) -> Points:
+        """The same records on a scale on which squared distances neither overflow nor vanish."""
+        exponent = self.exponent_near_one
+        return self.times_power_of_two(exponent) if exponent else self
+
     def take(self, records: IntArray) -> Points:
         """Some of the records."""
         return replace(self, values=self.values[records])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from microagg.partition._compiling import needs_compiling
+from microagg.partition._compiling import is_in_process, needs_compiling
 
 __all__ = ["always_by", "numpy_costs_less"]
 
@@ -24,7 +24,9 @@ _always: Literal["numpy", "kernels"] | None = None
 _seconds_by_numpy: dict[str, float] = {}
 
 
-def numpy_costs_less(work: str, seconds: float, load_kernel: Callable[[], Any], compiling: float) -> bool:
+def numpy_costs_less(
+    work: str, seconds: float, load_kernel: Callable[[], Any], compiling: float, *, with_codes: bool = False
+) -> bool:
     """Whether NumPy should do some work that takes it about `seconds`; if so, they are counted.
 
     Parameters
@@ -37,24 +39,26 @@ def numpy_costs_less(work: str, seconds: float, load_kernel: Callable[[], Any], 
         Import the kernel that would do the work. It is not called for tables that are done before that.
     compiling : float
         Seconds that compiling the kernel takes.
+    with_codes : bool
+        Whether the kernel is wanted for records with codes, for which it is compiled once more.
     """
     if _always is not None:
         return _always == "numpy"
     in_all = _seconds_by_numpy.get(work, 0.0) + seconds
-    costs_less = in_all <= _price_of_kernel(in_all, load_kernel, compiling)
+    costs_less = in_all <= _price_of_kernel(in_all, load_kernel, compiling, with_codes)
     if costs_less:
         _seconds_by_numpy[work] = in_all
     return costs_less
 
 
-def _price_of_kernel(seconds: float, load_kernel: Callable[[], Any], compiling: float) -> float:
+def _price_of_kernel(seconds: float, load_kernel: Callable[[], Any], compiling: float, with_codes: bool) -> float:
     """Seconds that NumPy may take before the kernel does the work."""
     if "numba" not in sys.modules and seconds <= _LOADING:
         return _LOADING  # whether it is compiled does not matter, and to ask would be to import it
     kernel = load_kernel()
-    if getattr(kernel, "signatures", True):  # compiled or loaded in this process, or the compiler is off
+    if is_in_process(kernel, with_codes=with_codes):
         return 0.0
-    return compiling * _SHARE_OF_COMPILING if needs_compiling(kernel) else _LOADING
+    return compiling * _SHARE_OF_COMPILING if needs_compiling(kernel, with_codes=with_codes) else _LOADING
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from microagg._kernels.codes import CENTROID, Nominal
 from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.remaining import Remaining, nearest
-from microagg.partition.uncompiled.sums import add_compensated, sum_columns
+from microagg.partition.uncompiled.sums import add_compensated, place_centroid, sum_columns, take_codes_off
 
 __all__ = ["form_mdav_cells"]
 
@@ -16,7 +17,9 @@ __all__ = ["form_mdav_cells"]
 _GONE_NEAR, _GONE_FAR = np.inf, -1.0  # never the nearest, never the farthest
 
 
-def form_mdav_cells(X: FloatArray, k: int, two_cells_from: int, goes_on: Callable[[int], bool]) -> IntArray:
+def form_mdav_cells(
+    X: FloatArray, k: int, two_cells_from: int, goes_on: Callable[[int], bool], nominal: Nominal | None = None
+) -> IntArray:
     """Label records by MDAV's cells.
 
     Parameters
@@ -28,18 +31,21 @@ def form_mdav_cells(X: FloatArray, k: int, two_cells_from: int, goes_on: Callabl
         The smallest number of remaining records from which two cells are formed at once.
     goes_on : callable
         Asked before every round, with the number of records that have no cell yet. If it says no, they keep -1.
+    nominal : Nominal or None
+        What is known of the last columns, if they hold codes.
     """
     with np.errstate(under="ignore"):  # kernels do not mind either
-        return _Cells(X, k).form(two_cells_from, goes_on)
+        return _Cells(X, k, nominal).form(two_cells_from, goes_on)
 
 
 class _Cells:
     """MDAV under way: the remaining records, and their sums."""
 
-    def __init__(self, X: FloatArray, k: int) -> None:
-        self.X, self.k = X, k
-        self.remaining = Remaining(X)
-        self.high, self.low = sum_columns(X)
+    def __init__(self, X: FloatArray, k: int, nominal: Nominal | None = None) -> None:
+        self.X, self.k, self.nominal = X, k, nominal
+        self.remaining = Remaining(X, nominal)
+        self.numbers = X if nominal is None else X[:, : nominal.first]
+        self.high, self.low = sum_columns(self.numbers)
         self.labels: IntArray = np.full(len(X), -1, dtype=np.int64)
         self.n_cells = 0
 
@@ -49,8 +55,7 @@ class _Cells:
             if not goes_on(remaining.count):
                 return self.labels
             two_cells = remaining.count >= two_cells_from
-            centroid = self.high / remaining.count
-            seed = int(np.argmax(remaining.distances_from(centroid, of_those_gone=_GONE_FAR)))
+            seed = int(np.argmax(remaining.distances_from(self._centroid(), of_those_gone=_GONE_FAR)))
             opposite = self._form_cell(seed, finds_opposite=two_cells)
             if two_cells:
                 self._form_cell(opposite, finds_opposite=False)
@@ -58,6 +63,13 @@ class _Cells:
         # What is left is the last cell, or joins it where two cells are formed down to 2k records.
         self.labels[self.labels < 0] = self.n_cells if remaining.count >= self.k else self.n_cells - 1
         return self.labels
+
+    def _centroid(self) -> FloatArray:
+        centroid = np.full(self.X.shape[1], CENTROID)
+        centroid[: len(self.high)] = self.high / self.remaining.count
+        if self.nominal is not None:
+            place_centroid(self.nominal, self.remaining.count)
+        return centroid
 
     def _form_cell(self, seed: int, *, finds_opposite: bool) -> int:
         """Make a cell of the record at a place and its nearest; the place then farthest from it, if asked for."""
@@ -68,8 +80,10 @@ class _Cells:
         records = remaining.records[members]
         self.labels[records] = self.n_cells
         self.n_cells += 1
-        for values in self.X[records]:  # the seed, then its nearest by distance and index: one order on every road
-            self.high, self.low = add_compensated(self.high, self.low, -values)
+        for record in records:  # the seed, then its nearest by distance and index: one order on every road
+            self.high, self.low = add_compensated(self.high, self.low, -self.numbers[record])
+            if self.nominal is not None:
+                take_codes_off(self.nominal, self.X[record, self.nominal.first :])
         remaining.take(members)
         if not finds_opposite:
             return -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from microagg._kernels.codes import Nominal
 from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.sums import squared_distances
 
@@ -26,7 +27,8 @@ class Remaining:
         The record at each place, also of those that have left since they were packed.
     """
 
-    def __init__(self, X: FloatArray) -> None:
+    def __init__(self, X: FloatArray, nominal: Nominal | None = None) -> None:
+        self.nominal = nominal
         self.count = len(X)
         self.records: IntArray = np.arange(len(X))
         self._columns = np.array(X.T, order="C")
@@ -35,7 +37,7 @@ class Remaining:
 
     def distances_from(self, query: FloatArray, *, of_those_gone: float) -> FloatArray:
         """The squared distance of each place to a point; places without a record have `of_those_gone`."""
-        distances = squared_distances(self._columns, query)
+        distances = squared_distances(self._columns, query, self.nominal)
         distances[self._gone[: self._n_gone]] = of_those_gone
         return distances
 

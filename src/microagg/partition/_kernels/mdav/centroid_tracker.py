@@ -17,9 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from microagg._kernels.codes import CENTROID, NO_TABLE
 from microagg._kernels.jit import entry, inner
+from microagg._kernels.nominal import place_centroid, take_row_off
+from microagg._kernels.sums import add_compensated
 from microagg.partition._kernels.mdav.filter_space import A_LITTLE_LESS, FilterSpace
-from microagg.partition._kernels.mdav.plain.cells import add_compensated, sums_of_columns
+from microagg.partition._kernels.mdav.plain.cells import sums_of_columns
 
 PATH, RADIUS = 0, 1
 
@@ -32,23 +35,59 @@ class CentroidTracker(NamedTuple):
 
 
 def track_centroid(X: npt.NDArray[np.float64], space: FilterSpace) -> CentroidTracker:
-    dimension = X.shape[1]
-    high, low = np.zeros(dimension), np.zeros(dimension)
+    n_numbers = len(space.centre)
+    high, low = np.zeros(n_numbers), np.zeros(n_numbers)
     sums_of_columns(X, high, low)
-    return CentroidTracker(high, low, space.centre.copy(), np.array([0.0, np.inf]))
+    centroid = np.full(X.shape[1], CENTROID)
+    centroid[:n_numbers] = space.centre
+    return CentroidTracker(high, low, centroid, np.array([0.0, np.inf]))
 
 
 @inner
 def move_centroid(tracker, remaining, space):
     """Compute the centroid of the remaining records; the path grows by the step (times scale), and a little more."""
-    square = 0.0
-    for j in range(tracker.centroid.shape[0]):
+    square = move_codes(space.nominal, space.codes, remaining, space.scale)
+    for j in range(tracker.high.shape[0]):
         here = tracker.high[j] / remaining
         step = (here - tracker.centroid[j]) * space.scale
         square += step * step
         tracker.centroid[j] = here
     step = np.sqrt(square) * (1.0 + 2.0**-30) + space.floor
     tracker.numbers[PATH] = (tracker.numbers[PATH] + step) * (1.0 + 2.0**-50)
+
+
+@inner
+def move_codes(nominal, codes, remaining, scale):
+    """Place the centroid's codes; returns the square of its step through their coordinates, or a little more.
+
+    With d the change of the shares, that is 1/2 w sum of d^2, or with a table D: -1/2 sum of d_a d_b D(a, b), where
+    sum over b of d_b D(a, b) is the change of the mean distance to a. Shares and mean distances are rounded by less
+    than 2^-51 of their size: what that can change is added.
+    """
+    if nominal is None:
+        return 0.0
+    place_centroid(nominal, remaining)
+    square = 0.0
+    for j in range(nominal.weights.shape[0]):
+        start, stop = nominal.look_at[j], nominal.look_at[j] + nominal.sizes[j]
+        has_table = nominal.table_at[j] != NO_TABLE
+        inner_product, rounding = 0.0, 0.0
+        for place in range(start, stop):
+            codes.looks[place] = np.float32(nominal.looks[place] * scale * scale)
+            share = nominal.counts[place] / remaining
+            change = share - codes.shares[place]
+            codes.shares[place] = share
+            if has_table:
+                mean = nominal.high[place] / remaining
+                further = mean - codes.means[place]
+                inner_product -= change * further
+                rounding += abs(change) * (mean + codes.means[place]) + share * abs(further)
+                codes.means[place] = mean
+            else:
+                inner_product += nominal.weights[j] * change * change
+                rounding += nominal.weights[j] * share * abs(change)
+        square += 0.5 * max(inner_product, 0.0) + 2.0**-50 * rounding
+    return square * scale * scale
 
 
 @inner
@@ -72,19 +111,20 @@ def shrink_radius(tracker, squared_distance, centroid_norm, space):
 
 
 @entry
-def largest_norm(coordinates):
-    """The largest norm of float32 coordinates, and a little more: it bounds the rows before rounding, too."""
+def largest_norm(coordinates, n_numbers):
+    """The largest norm of float32 coordinates, of the first columns, and a little more: it bounds the rows before rounding, too."""
     largest = 0.0
     for i in range(coordinates.shape[0]):
         square = 0.0
-        for j in range(coordinates.shape[1]):
+        for j in range(n_numbers):
             square += np.float64(coordinates[i, j]) * np.float64(coordinates[i, j])
         largest = max(largest, square)
     return np.sqrt(largest) * (1.0 + 2.0**-16)
 
 
 @inner
-def take_off(tracker, values, row):
+def take_off(tracker, values, row, nominal):
     """Subtract a record from the sums."""
-    for j in range(values.shape[1]):
+    for j in range(tracker.high.shape[0]):
         tracker.high[j], tracker.low[j] = add_compensated(tracker.high[j], tracker.low[j], -values[row, j])
+    take_row_off(nominal, values, row)

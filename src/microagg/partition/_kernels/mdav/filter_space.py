@@ -13,6 +13,7 @@ The slack (u = 2^-24; all norms are of y, that is in units of the spread):
 2. Arithmetic. A sum of d squares of differences in float32, in any order and fused or not, is off by a factor within
    1 +- (d + 2) u (1 + small), its root by half that. `relative` = (d + 8) 2u on the root covers it, the rounding of
    limits to float32 and all float64 rounding, at least three times over.
+   Codes add what a look-up says (times scale^2, rounded to float32 once: within `relative`); all terms are positive.
 3. Underflow. Squares below 2^-126 may vanish in float32: at most d 2^-126 in the sum, sqrt(d) 2^-63 in the root.
    In float64 the same with 2^-1074, times scale. `floor` adds both.
 
@@ -28,7 +29,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from microagg._kernels.codes import CENTROID, NO_TABLE, Nominal
 from microagg._kernels.jit import entry, inner
+from microagg._kernels.nominal import looked_up, numbers_of, plus_code_distance
 from microagg._kernels.simd import (
     WIDTH,
     add_product,
@@ -47,41 +50,104 @@ UNIT = 2.0**-24
 A_LITTLE_MORE, A_LITTLE_LESS = 1.0 + 2.0**-40, 1.0 - 2.0**-40
 
 
+class FilteredCodes(NamedTuple):
+    """What searches know of codes in float32, in units of the filter: squared distances times scale^2."""
+
+    weights: npt.NDArray[np.float32]
+    looks: npt.NDArray[np.float32]  # as in `Nominal`
+    least: npt.NDArray[np.float32]  # of columns with a table, for the query: see `bound_codes`
+    most: npt.NDArray[np.float32]
+    shares: npt.NDArray[np.float64]  # of the last centroid, by category
+    means: npt.NDArray[np.float64]  # ... and mean distances of its records to each category
+
+
 class FilterSpace(NamedTuple):
     centre: npt.NDArray[np.float64]
     scale: float
     relative: float
     floor: float
+    nominal: Nominal | None
+    codes: FilteredCodes | None
 
 
-def filter_space(X: npt.NDArray[np.float64]) -> FilterSpace:
+def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> FilterSpace:
     """Centre and scale of a matrix. Any would be correct; these keep the slack small."""
+    n_columns = X.shape[1]
+    if nominal is not None:
+        X = X[:, : nominal.first]
     dimension = X.shape[1]
     centre = X.mean(axis=0)
     mean_square = sum(float(np.mean((column - middle) ** 2)) for column, middle in zip(X.T, centre, strict=True))
     spread = np.sqrt(mean_square / dimension)
     scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
-    floor = np.sqrt(dimension) * (2.0**-62 + 2.0**-536 * scale)
-    return FilterSpace(centre, scale, (dimension + 8) * 2 * UNIT, float(floor))
+    floor = np.sqrt(n_columns) * (2.0**-62 + 2.0**-536 * scale)
+    codes = None if nominal is None else _filtered(nominal, scale)
+    return FilterSpace(centre, scale, (n_columns + 8) * 2 * UNIT, float(floor), nominal, codes)
+
+
+def _filtered(nominal: Nominal, scale: float) -> FilteredCodes:
+    n_places = len(nominal.counts)
+    return FilteredCodes(
+        weights=(nominal.weights * scale**2).astype(np.float32),
+        looks=(nominal.looks * scale**2).astype(np.float32),
+        least=np.zeros(n_places, dtype=np.float32),
+        most=np.zeros(n_places, dtype=np.float32),
+        shares=np.zeros(n_places),
+        means=np.zeros(n_places),
+    )
 
 
 @entry
 def fill_coordinates(values, space, coordinates):
-    """The float32 coordinates y of all rows."""
+    """The float32 coordinates y of all rows; codes as they are."""
+    n_numbers = space.centre.shape[0]
     for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
+        for j in range(n_numbers):
             coordinates[i, j] = np.float32((values[i, j] - space.centre[j]) * space.scale)
+        for j in range(n_numbers, values.shape[1]):
+            coordinates[i, j] = np.float32(values[i, j])
 
 
 @inner
 def place_query(query, space, query32):
     """The float32 coordinates of one point; returns their norm, with a little more."""
     square = 0.0
-    for j in range(query.shape[0]):
+    n_numbers = space.centre.shape[0]
+    for j in range(n_numbers):
         value = (query[j] - space.centre[j]) * space.scale
         query32[j] = np.float32(value)
         square += value * value
+    for j in range(n_numbers, query.shape[0]):
+        query32[j] = np.float32(query[j])
+    bound_codes(space.nominal, space.codes, query)
     return np.sqrt(square) * A_LITTLE_MORE
+
+
+@inner
+def bound_codes(nominal, codes, query):
+    """For columns with a table: how near to and how far from the query a range of codes can be.
+
+    A range that ends at c, below the query's code, is at least ``least[c]`` away: the least of all codes up to c; one
+    that begins at c, above it, likewise. A range with the query's code in it can be at distance 0, and at most ``most``
+    of that code, which is the largest of all.
+    """
+    if nominal is None:
+        return
+    for j in range(nominal.weights.shape[0]):
+        here = query[nominal.first + j]
+        if nominal.table_at[j] == NO_TABLE or here == CENTROID:
+            continue
+        start, code = nominal.look_at[j], np.int64(here)
+        row = nominal.table_at[j] + code * nominal.sizes[j]
+        least, most = np.float32(np.inf), np.float32(0.0)
+        for c in range(code):
+            least, most = min(least, codes.looks[row + c]), max(most, codes.looks[row + c])
+            codes.least[start + c], codes.most[start + c] = least, most
+        least, largest = np.float32(np.inf), np.float32(0.0)
+        for c in range(nominal.sizes[j] - 1, code, -1):
+            least, largest = min(least, codes.looks[row + c]), max(largest, codes.looks[row + c])
+            codes.least[start + c], codes.most[start + c] = least, largest
+        codes.least[start + code], codes.most[start + code] = np.float32(0.0), max(most, largest)
 
 
 @entry
@@ -113,21 +179,28 @@ def farthest_reach(squared_distance32, space, slack):
 
 
 @inner
-def exact_distance(values, row, query):
+def exact_distance(values, row, query, nominal):
     """The squared distance of the definition: float64, summed in the order of the columns."""
     total = 0.0
-    for j in range(query.shape[0]):
+    for j in range(numbers_of(nominal, query.shape[0])):
         gap = values[row, j] - query[j]
         total += gap * gap
-    return total
+    return plus_code_distance(nominal, values, row, query, total)
 
 
 @inner
-def block_distances(points, start, stride, n_vectors, query32, totals):
+def block_distances(points, start, stride, n_vectors, query32, totals, nominal, codes):
     """Squared float32 distances of a block's points; returns the least and the largest.
 
     Attribute j of the points lies at ``start + j * stride``; ``n_vectors`` times sixteen points are looked at.
     """
+    low, high = number_distances(points, start, stride, n_vectors, query32, totals, numbers_of(nominal, query32.shape[0]))
+    return with_code_distances(points, start, stride, n_vectors, query32, totals, nominal, codes, low, high)
+
+
+@inner
+def number_distances(points, start, stride, n_vectors, query32, totals, n_numbers):
+    """What the first columns, of numbers, have in the distances of `block_distances`."""
     zero = broadcast(np.float32(0.0))
     low, high = broadcast(np.float32(np.inf)), zero
     vector = 0
@@ -135,7 +208,7 @@ def block_distances(points, start, stride, n_vectors, query32, totals):
     while vector + 4 <= n_vectors:
         a, b, c, d = zero, zero, zero, zero
         place = start + vector * WIDTH
-        for j in range(query32.shape[0]):
+        for j in range(n_numbers):
             centre = broadcast(query32[j])
             gap = subtract(load(points, place), centre)
             a = add_product(a, gap, gap)
@@ -156,7 +229,7 @@ def block_distances(points, start, stride, n_vectors, query32, totals):
     while vector < n_vectors:  # ends: vector grows
         a = zero
         place = start + vector * WIDTH
-        for j in range(query32.shape[0]):
+        for j in range(n_numbers):
             gap = subtract(load(points, place), broadcast(query32[j]))
             a = add_product(a, gap, gap)
             place += stride
@@ -164,6 +237,29 @@ def block_distances(points, start, stride, n_vectors, query32, totals):
         low, high = minimum(low, a), maximum(high, a)
         vector += 1
     return reduce_min(low), reduce_max(high)
+
+
+@inner
+def with_code_distances(points, start, stride, n_vectors, query32, totals, nominal, codes, low, high):
+    """Add what the columns of codes have in the distances; returns the least and the largest sum."""
+    if nominal is None:
+        return low, high
+    one, zero = broadcast(np.float32(1.0)), broadcast(np.float32(0.0))
+    for j in range(nominal.weights.shape[0]):
+        here = query32[nominal.first + j]
+        column = start + (nominal.first + j) * stride
+        look = looked_up(nominal, j, here)
+        if look == NO_TABLE:
+            centre, weight = broadcast(here), broadcast(codes.weights[j])
+            for vector in range(n_vectors):
+                gap = subtract(load(points, column + vector * WIDTH), centre)
+                # Codes are whole numbers: the square of their difference is 0, or 1 and more.
+                differ = minimum(add_product(zero, gap, gap), one)
+                store(totals, vector * WIDTH, add_product(load(totals, vector * WIDTH), differ, weight))
+        else:
+            for place in range(n_vectors * WIDTH):
+                totals[place] += codes.looks[look + np.int64(points[column + place])]
+    return range_of(totals, np.int64(0), n_vectors)
 
 
 @inner

@@ -129,7 +129,7 @@ def offer_near(totals, count, row_at, start, rows, query, nearest, limit, space,
                 break
             if totals[place] <= limit:
                 row = np.int64(row_at[start + place])
-                offer_row(rows, row, exact_distance(rows.values, row, query), nearest)
+                offer_row(rows, row, exact_distance(rows.values, row, query, space.nominal), nearest)
                 limit = min(limit, near_limit(nearest.distances[0], space, slack))
     return limit
 
@@ -150,7 +150,7 @@ def offer_far(totals, count, row_at, start, rows, query, farthest, distance, lim
             row = np.int64(row_at[start + place])
             if totals[place] < limit or rows.first[row] == rows.end[row]:
                 continue
-            candidate = exact_distance(rows.values, row, query)
+            candidate = exact_distance(rows.values, row, query, space.nominal)
             if candidate > distance or (
                 candidate == distance and rows.members[rows.first[row]] < rows.members[rows.first[farthest]]
             ):

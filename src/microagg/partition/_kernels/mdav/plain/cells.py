@@ -11,30 +11,28 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
+from microagg._kernels.nominal import (
+    CENTROID,
+    add_code_distances,
+    numbers_of,
+    place_centroid,
+    take_code_off,
+)
+from microagg._kernels.sums import add_compensated
 
 BLOCK = 512  # records per distance buffer: small enough to stay in the first-level cache
 
 
 @compiled
-def add_compensated(high, low, value):
-    """Add to a sum kept as an unevaluated pair of floats (Knuth's exact two-term sum)."""
-    total = high + value
-    back = total - high
-    error = (high - (total - back)) + (value - back)
-    low += error
-    renormalised = total + low
-    return renormalised, low - (renormalised - total)
-
-
-@compiled
 def sums_of_columns(X, high, low):
+    """Sum up the first columns, as many as ``high`` has places."""
     for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
+        for j in range(high.shape[0]):
             high[j], low[j] = add_compensated(high[j], low[j], X[i, j])
 
 
 @compiled
-def squared_distances(points, query, start, stop, buffer):
+def squared_distances(points, query, start, stop, buffer, nominal):
     """Fill ``buffer`` with the squared distances of records start..stop-1, summed in the order of columns."""
     count = stop - start
     row = points[0]
@@ -42,12 +40,13 @@ def squared_distances(points, query, start, stop, buffer):
     for i in range(count):
         gap = row[start + i] - centre
         buffer[i] = gap * gap
-    for j in range(1, points.shape[0]):
+    for j in range(1, numbers_of(nominal, points.shape[0])):
         row = points[j]
         centre = query[j]
         for i in range(count):
             gap = row[start + i] - centre
             buffer[i] += gap * gap
+    add_code_distances(nominal, points, query, start, stop, buffer)
 
 
 @compiled
@@ -83,7 +82,7 @@ def sort_heap(distances, records):
 
 
 @compiled
-def scan(points, record_at, remaining, query, wanted, near_distances, near_records, buffer):
+def scan(points, record_at, remaining, query, wanted, near_distances, near_records, buffer, nominal):
     """One pass over the remaining records: the ``wanted`` nearest to ``query`` (into a heap) and the farthest.
 
     Returns the record index of the farthest; nearest and farthest alike, ties go to the lowest record index.
@@ -95,7 +94,7 @@ def scan(points, record_at, remaining, query, wanted, near_distances, near_recor
     start = 0
     while start < remaining:  # ends: start grows by a block
         stop = min(start + BLOCK, remaining)
-        squared_distances(points, query, start, stop, buffer)
+        squared_distances(points, query, start, stop, buffer, nominal)
         if wanted > 0:
             limit = near_distances[0]
             for i in range(stop - start):
@@ -119,13 +118,24 @@ def scan(points, record_at, remaining, query, wanted, near_distances, near_recor
 
 
 @compiled
-def remove(points, record_at, place_of, remaining, record, high, low):
+def take_codes_off(nominal, points, place):
+    """Take the record at a place off what the centroid's codes are counted from."""
+    if nominal is None:
+        return
+    for j in range(nominal.weights.shape[0]):
+        take_code_off(nominal, j, np.int64(points[nominal.first + j, place]))
+
+
+@compiled
+def remove(points, record_at, place_of, remaining, record, high, low, nominal):
     """Take a record out: off the sums, and the last remaining one into its place."""
     hole = place_of[record]
     last = remaining - 1
     moved = record_at[last]
-    for j in range(points.shape[0]):
+    take_codes_off(nominal, points, hole)
+    for j in range(high.shape[0]):
         high[j], low[j] = add_compensated(high[j], low[j], -points[j, hole])
+    for j in range(points.shape[0]):
         points[j, hole] = points[j, last]
     record_at[hole] = moved
     place_of[moved] = hole
@@ -133,7 +143,7 @@ def remove(points, record_at, place_of, remaining, record, high, low):
 
 
 @compiled
-def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, work):
+def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, labels, state, work, nominal):
     """Form cells until about ``work`` distances were computed or all records have one.
 
     ``state`` holds the number of remaining records and of cells so far; call again while records remain.
@@ -147,25 +157,26 @@ def form_cells(X, k, two_cells_from, points, record_at, place_of, high, low, lab
     no_records = np.empty(0, dtype=np.int64)
     remaining, cell = state[0], state[1]
     while remaining >= 2 * k and work > 0:  # ends: k records leave with every cell
+        place_centroid(nominal, remaining)
         for j in range(dimension):
-            query[j] = high[j] / remaining
+            query[j] = high[j] / remaining if j < high.shape[0] else CENTROID
         cells_this_round = 2 if remaining >= two_cells_from else 1
-        seed = scan(points, record_at, remaining, query, 0, no_distances, no_records, buffer)
+        seed = scan(points, record_at, remaining, query, 0, no_distances, no_records, buffer, nominal)
         work -= remaining
         for turn in range(cells_this_round):
             query[:] = X[seed]
             labels[seed] = cell
-            remaining = remove(points, record_at, place_of, remaining, seed, high, low)
-            opposite = scan(points, record_at, remaining, query, k - 1, near_distances, near_records, buffer)
+            remaining = remove(points, record_at, place_of, remaining, seed, high, low, nominal)
+            opposite = scan(points, record_at, remaining, query, k - 1, near_distances, near_records, buffer, nominal)
             sort_heap(near_distances, near_records)
             for i in range(k - 1):
                 labels[near_records[i]] = cell
-                remaining = remove(points, record_at, place_of, remaining, near_records[i], high, low)
+                remaining = remove(points, record_at, place_of, remaining, near_records[i], high, low, nominal)
             work -= remaining
             cell += 1
             if turn == 0 and cells_this_round == 2:
                 if labels[opposite] >= 0:  # the farthest record went into the cell itself
-                    opposite = scan(points, record_at, remaining, query, 0, no_distances, no_records, buffer)
+                    opposite = scan(points, record_at, remaining, query, 0, no_distances, no_records, buffer, nominal)
                 seed = opposite
     if remaining < 2 * k:
         if remaining < k:  # only where two cells are formed down to 2k: leftovers join the last one

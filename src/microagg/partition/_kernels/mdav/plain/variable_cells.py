@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
-from microagg.partition._kernels.mdav.plain.cells import BLOCK, add_compensated, scan, squared_distances
+from microagg._kernels.sums import add_compensated
+from microagg.partition._kernels.mdav.plain.cells import BLOCK, scan, squared_distances
 
 
 @compiled
@@ -22,12 +23,12 @@ def drop(points, record_at, place_of, remaining, record):
 
 
 @compiled
-def lower_to_distance(points, record_at, remaining, query, distance_to_cell, buffer):
+def lower_to_distance(points, record_at, remaining, query, distance_to_cell, buffer, nominal):
     """Update each remaining record's squared distance to the nearest member of the cell by a new member."""
     start = 0
     while start < remaining:  # ends: start grows by a block
         stop = min(start + BLOCK, remaining)
-        squared_distances(points, query, start, stop, buffer)
+        squared_distances(points, query, start, stop, buffer, nominal)
         for i in range(stop - start):
             record = record_at[start + i]
             if buffer[i] < distance_to_cell[record]:
@@ -48,7 +49,7 @@ def closest_to_cell(record_at, remaining, distance_to_cell):
 
 
 @compiled
-def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, work, stop):
+def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, work, stop, nominal):
     """Form cells until about ``work`` distances were computed or fewer than k records remain.
 
     ``outside_in`` lists records from the farthest to the nearest to the overall centroid; ``state`` holds the
@@ -69,7 +70,7 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
         seed = outside_in[place]
         labels[seed] = cell
         remaining = drop(points, record_at, place_of, remaining, seed)
-        scan(points, record_at, remaining, X[seed], k - 1, near_distances, near_records, buffer)
+        scan(points, record_at, remaining, X[seed], k - 1, near_distances, near_records, buffer, nominal)
         work -= remaining
         for i in range(k - 1):
             labels[near_records[i]] = cell
@@ -77,17 +78,17 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
         if remaining > 0 and gamma > 0:
             for i in range(remaining):
                 distance_to_cell[record_at[i]] = np.inf
-            lower_to_distance(points, record_at, remaining, X[seed], distance_to_cell, buffer)
+            lower_to_distance(points, record_at, remaining, X[seed], distance_to_cell, buffer, nominal)
             for i in range(k - 1):
                 if stop[0] != 0:
                     break
-                lower_to_distance(points, record_at, remaining, X[near_records[i]], distance_to_cell, buffer)
+                lower_to_distance(points, record_at, remaining, X[near_records[i]], distance_to_cell, buffer, nominal)
             work -= k * remaining
             size = k
             while size < 2 * k - 1 and remaining > 0 and stop[0] == 0:  # ends: the cell grows, or the loop breaks
                 candidate = closest_to_cell(record_at, remaining, distance_to_cell)
                 remaining = drop(points, record_at, place_of, remaining, candidate)
-                scan(points, record_at, remaining, X[candidate], 1, one_distance, one_record, buffer)
+                scan(points, record_at, remaining, X[candidate], 1, one_distance, one_record, buffer, nominal)
                 work -= remaining
                 # With no other record outside, the scan leaves an infinite distance: the last one joins.
                 if not np.sqrt(distance_to_cell[candidate]) < gamma * np.sqrt(one_distance[0]):
@@ -99,7 +100,7 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
                     break
                 labels[candidate] = cell
                 size += 1
-                lower_to_distance(points, record_at, remaining, X[candidate], distance_to_cell, buffer)
+                lower_to_distance(points, record_at, remaining, X[candidate], distance_to_cell, buffer, nominal)
                 work -= remaining
         cell += 1
     state[0], state[1], state[2] = remaining, cell, place

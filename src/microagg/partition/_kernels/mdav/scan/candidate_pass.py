@@ -201,7 +201,7 @@ def recheck_in_float64(candidates, side, seed, rows, blocks, batch, lists):
     sign, query = 1.0 if side == NEAR else -1.0, batch.values[seed]
     for i in range(kept):
         row = np.int64(blocks.row_at[places[i]])
-        exact[i] = sign * exact_distance(rows.values, row, query)
+        exact[i] = sign * exact_distance(rows.values, row, query, None)
         records[i] = rows.members[rows.first[row]] if rows.first[row] < rows.end[row] else NO_RECORD
     for i in range(kept):
         if comes_before(exact[i], records[i], found.distances[0], found.records[0]):

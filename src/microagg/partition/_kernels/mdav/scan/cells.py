@@ -207,7 +207,7 @@ def take_record(rows, blocks, tracker, row, label, labels):
     """Give the row's first record the label."""
     labels[rows.members[rows.first[row]]] = label
     rows.first[row] += 1
-    take_off(tracker, rows.values, row)
+    take_off(tracker, rows.values, row, None)
     if rows.first[row] == rows.end[row]:
         drop_row(blocks, row, n_pairs_of(rows.values.shape[1]))
 
@@ -218,7 +218,7 @@ def farthest_exactly(rows, blocks, query):
     farthest, distance = np.int64(blocks.row_at[0]), -1.0
     for place in range(blocks.n_rows[0]):
         row = np.int64(blocks.row_at[place])
-        candidate = exact_distance(rows.values, row, query)
+        candidate = exact_distance(rows.values, row, query, None)
         if candidate > distance or (
             candidate == distance and rows.members[rows.first[row]] < rows.members[rows.first[farthest]]
         ):

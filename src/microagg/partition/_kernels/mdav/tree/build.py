@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import entry, inner
+from microagg._kernels.nominal import looked_up, numbers_of
 from microagg._kernels.simd import WIDTH
 from microagg.partition._kernels.mdav.centroid_tracker import RADIUS, CentroidTracker, largest_norm
 from microagg.partition._kernels.mdav.filter_space import FilterSpace, fill_coordinates
@@ -30,13 +32,13 @@ def build_tree(
     n_rows, dimension = rows.values.shape
     coordinates = np.empty((n_rows, dimension), dtype=np.float32)
     fill_coordinates(rows.values, space, coordinates)
-    tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], largest_norm(coordinates))
+    tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], largest_norm(coordinates, len(space.centre)))
     depth = max(int(np.ceil(np.log2(n_rows / (leaf_size or rows_per_leaf(n_rows, dimension))))), 0)
     n_leaves = 1 << depth
     order = np.arange(n_rows, dtype=np.int32)
     edges = np.zeros(n_leaves + 1, dtype=np.int64)
     edges[-1] = n_rows
-    halve_repeatedly(coordinates, order, edges, depth, np.empty(n_rows, dtype=np.float32))
+    halve_repeatedly(coordinates, order, edges, depth, np.empty(n_rows, dtype=np.float32), space.nominal, space.codes)
     sizes = np.diff(edges)
     leaf_room = int(-(-max(sizes.max(), 1) // WIDTH) * WIDTH)
 
@@ -59,7 +61,7 @@ def build_tree(
         first_family=first_family,
         leaf_room=leaf_room,
     )
-    fill_leaves(coordinates, order, edges, tree)
+    fill_leaves(coordinates, order, edges, tree, len(space.centre))
     fit_all(tree, dimension)
     return select_rows(rows, order), tree
 
@@ -110,11 +112,11 @@ def split_at(keys, order, start, stop, place):
 
 
 @inner
-def widest_attribute(coordinates, order, start, stop):
+def widest_attribute(coordinates, order, start, stop, nominal, codes):
     """The attribute with the largest variance, judged by a sample."""
     step = max((stop - start) // SAMPLE, 1)
     widest, largest_variance = 0, -1.0
-    for j in range(coordinates.shape[1]):
+    for j in range(numbers_of(nominal, coordinates.shape[1])):
         origin = np.float64(coordinates[order[start], j])
         total, squares, count = 0.0, 0.0, 0
         for place in range(start, stop, step):
@@ -125,11 +127,38 @@ def widest_attribute(coordinates, order, start, stop):
         variance = squares / count - (total / count) ** 2
         if variance > largest_variance:
             widest, largest_variance = j, variance
+    return widest_code(coordinates, order, start, stop, step, widest, largest_variance, nominal, codes)
+
+
+@inner
+def widest_code(coordinates, order, start, stop, step, widest, largest_variance, nominal, codes):
+    """The column of codes with a larger variance than any other, or ``widest``.
+
+    The variance is half of the mean squared distance of two rows, here of rows that follow each other in the sample.
+    """
+    if nominal is None:
+        return widest
+    for j in range(nominal.weights.shape[0]):
+        total, count = 0.0, 0
+        column = nominal.first + j
+        before = coordinates[order[start], column]
+        for place in range(start + step, stop, step):
+            code = coordinates[order[place], column]
+            look = looked_up(nominal, j, before)
+            if look != NO_TABLE:
+                total += codes.looks[look + np.int64(code)]
+            elif code != before:
+                total += codes.weights[j]
+            before = code
+            count += 1
+        variance = 0.5 * total / max(count, 1)
+        if variance > largest_variance:
+            widest, largest_variance = column, variance
     return widest
 
 
 @entry
-def halve_repeatedly(coordinates, order, edges, depth, keys):
+def halve_repeatedly(coordinates, order, edges, depth, keys, nominal, codes):
     """Order the rows so that ``order[edges[leaf]:edges[leaf + 1]]`` are those of each leaf."""
     n_leaves = 1 << depth
     for level in range(depth):
@@ -140,7 +169,7 @@ def halve_repeatedly(coordinates, order, edges, depth, keys):
             if stop - start >= 4 * WIDTH:  # full vectors in all leaves but few
                 middle = start + (((stop - start) // 2 + WIDTH // 2) // WIDTH) * WIDTH
             if stop - start > 1:
-                widest = widest_attribute(coordinates, order, start, stop)
+                widest = widest_attribute(coordinates, order, start, stop, nominal, codes)
                 for place in range(start, stop):
                     keys[place] = coordinates[order[place], widest]
                 split_at(keys, order, start, stop, middle)
@@ -148,7 +177,7 @@ def halve_repeatedly(coordinates, order, edges, depth, keys):
 
 
 @entry
-def fill_leaves(coordinates, order, edges, tree):
+def fill_leaves(coordinates, order, edges, tree, n_numbers):
     dimension = coordinates.shape[1]
     for leaf in range(edges.shape[0] - 1):
         for place in range(edges[leaf + 1] - edges[leaf]):
@@ -161,7 +190,8 @@ def fill_leaves(coordinates, order, edges, tree):
             for j in range(dimension):
                 value = coordinates[order[row], j]
                 tree.points[start + j * tree.leaf_room] = value
-                norm += value * value
+                if j < n_numbers:
+                    norm += value * value
             tree.points[start + dimension * tree.leaf_room] = norm
 
 

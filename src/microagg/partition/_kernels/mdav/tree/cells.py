@@ -27,14 +27,14 @@ def remaining_rows(rows: Rows) -> Rows:
 
 
 @inlined
-def take_record(rows, tree, tracker, row, label, labels, changed, n_changed):
+def take_record(rows, tree, space, tracker, row, label, labels, changed, n_changed):
     """Give the row's first record the label; a row that is used up leaves the tree, its leaf is added to ``changed``.
 
     Returns the number of changed leaves.
     """
     labels[rows.members[rows.first[row]]] = label
     rows.first[row] += 1
-    take_off(tracker, rows.values, row)
+    take_off(tracker, rows.values, row, space.nominal)
     if rows.first[row] == rows.end[row]:
         leaf = drop_row(tree, row, rows.values.shape[1])
         for i in range(n_changed):
@@ -52,11 +52,11 @@ def take_cell(rows, tree, space, tracker, search, nearest, seed, cell, labels):
     for j in range(dimension):
         search.query[j] = rows.values[seed, j]
     place_query(search.query, space, search.query32)
-    n_changed = take_record(rows, tree, tracker, seed, cell, labels, search.changed, FIRST)
+    n_changed = take_record(rows, tree, space, tracker, seed, cell, labels, search.changed, FIRST)
     nearest_to_query(rows, tree, space, tracker, search, nearest)
     sort_nearest(nearest)
     for i in range(nearest.rows.shape[0]):
-        n_changed = take_record(rows, tree, tracker, nearest.rows[i], cell, labels, search.changed, n_changed)
+        n_changed = take_record(rows, tree, space, tracker, nearest.rows[i], cell, labels, search.changed, n_changed)
     refit(tree, search.changed, n_changed, dimension)
 
 

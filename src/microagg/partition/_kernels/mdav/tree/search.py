@@ -4,6 +4,8 @@ Bounds, in the filter's float32 (its `relative` covers their rounding as it cove
 
 near   no point of a box is closer to q than the box itself: sum of max(low - q, q - high, 0)^2.
 far    the points of a box lie in it and within the ball of their largest norm: see `far_terms`.
+codes  a box has a range of codes. One without the query's code is a mismatch away, or as near and far as a running
+       least and largest of the query's row of the table say; one with other codes than the query's can be a mismatch.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import inner, merged
+from microagg._kernels.nominal import numbers_of
 from microagg._kernels.simd import (
     WIDTH,
     add_product,
@@ -71,10 +75,10 @@ def allocate_search(tree: Tree, dimension: int, k: int) -> Search:
 
 
 @inner
-def leaf_distances(tree, leaf, query32, totals):
+def leaf_distances(tree, leaf, query32, totals, space):
     n_vectors = (tree.counts[leaf] + WIDTH - 1) // WIDTH
     start = leaf * (query32.shape[0] + 1) * tree.leaf_room
-    return block_distances(tree.points, start, tree.leaf_room, n_vectors, query32, totals)
+    return block_distances(tree.points, start, tree.leaf_room, n_vectors, query32, totals, space.nominal, space.codes)
 
 
 @merged
@@ -95,7 +99,7 @@ def farthest_from_centroid(rows, tree, space, tracker, search):
         fresh = -np.inf  # what an empty leaf keeps
         if tree.counts[leaf] > 0:
             search.seen[POINTS_SEEN] += tree.counts[leaf]
-            _, high = leaf_distances(tree, leaf, query32, totals)
+            _, high = leaf_distances(tree, leaf, query32, totals, space)
             fresh = key_from(farthest_reach(high, space, slack), tracker)
             if high >= limit:
                 start = leaf * tree.leaf_room
@@ -116,19 +120,49 @@ def farthest_from_centroid(rows, tree, space, tracker, search):
 
 
 @inner
-def near_bounds(tree, family, query32, bounds, limit):
+def near_bounds(tree, family, query32, space, bounds, limit):
     """Lower bounds on the squared distances to sixteen boxes; returns which are within ``limit``."""
     zero = broadcast(np.float32(0.0))
     total = zero
     dimension = query32.shape[0]
-    for j in range(dimension):
+    for j in range(numbers_of(space.nominal, dimension)):
         place = (family * dimension + j) * WIDTH
         centre = broadcast(query32[j])
         gap = maximum(subtract(load(tree.lows, place), centre), subtract(centre, load(tree.highs, place)))
         gap = maximum(gap, zero)
         total = add_product(total, gap, gap)
     store(bounds, 0, total)
-    return mask_at_most(total, limit)
+    return near_code_bounds(tree, family, query32, space.nominal, space.codes, bounds, mask_at_most(total, limit), limit)
+
+
+@inner
+def near_code_bounds(tree, family, query32, nominal, codes, bounds, mask, limit):
+    """Add what ranges of codes have in the lower bounds; returns which are still within ``limit``, of those in a mask."""
+    if nominal is None or mask == 0:
+        return mask
+    dimension = query32.shape[0]
+    total = load(bounds, 0)
+    zero, one = broadcast(np.float32(0.0)), broadcast(np.float32(1.0))
+    for j in range(nominal.weights.shape[0]):
+        place = (family * dimension + nominal.first + j) * WIDTH
+        here = query32[nominal.first + j]
+        if nominal.table_at[j] == NO_TABLE:
+            centre = broadcast(here)
+            gap = maximum(subtract(load(tree.lows, place), centre), subtract(centre, load(tree.highs, place)))
+            differ = minimum(maximum(gap, zero), one)  # whole numbers: a code outside the range differs by 1 or more
+            total = add_product(total, differ, broadcast(codes.weights[j]))
+    store(bounds, 0, total)
+    for j in range(nominal.weights.shape[0]):
+        if nominal.table_at[j] != NO_TABLE:
+            place = (family * dimension + nominal.first + j) * WIDTH
+            here, start = query32[nominal.first + j], nominal.look_at[j]
+            for sibling in range(WIDTH):
+                low, high = tree.lows[place + sibling], tree.highs[place + sibling]
+                if low <= high and high < here:
+                    bounds[sibling] += codes.least[start + np.int64(high)]
+                elif low <= high and low > here:
+                    bounds[sibling] += codes.least[start + np.int64(low)]
+    return mask & mask_at_most(load(bounds, 0), limit)
 
 
 @inner
@@ -148,14 +182,14 @@ def far_terms(query32, radius, space):
     less than 6.25 (d + 5) 2^-24 (R^2 + |q|^2), within 4 `relative` (R^2 + |q|^2).
     """
     norm = 0.0
-    for j in range(query32.shape[0]):
+    for j in range(space.centre.shape[0]):
         norm += np.float64(query32[j]) * np.float64(query32[j])
     curve = max(0.75 * np.sqrt(norm) / max(radius, 1e-30), 1e-6)
     return np.float32(curve), np.float32(norm + 4.0 * space.relative * (norm + radius * radius))
 
 
 @inner
-def far_bounds(tree, family, query32, curve, constant, bounds, limit):
+def far_bounds(tree, family, query32, space, curve, constant, bounds, limit):
     """Upper bounds on the squared distances to points of sixteen boxes; returns which reach ``limit``.
 
     Empty boxes, inside out, get something far below zero.
@@ -164,13 +198,42 @@ def far_bounds(tree, family, query32, curve, constant, bounds, limit):
     total = add_product(broadcast(constant), load(tree.norms, family * WIDTH), factor)
     minus_curve = broadcast(-curve)
     dimension = query32.shape[0]
-    for j in range(dimension):
+    for j in range(numbers_of(space.nominal, dimension)):
         place = (family * dimension + j) * WIDTH
         top, twice = broadcast(-query32[j] / curve), broadcast(np.float32(-2.0) * query32[j])
         y = minimum(maximum(top, load(tree.lows, place)), load(tree.highs, place))
         total = add_product(total, add_product(twice, minus_curve, y), y)
     store(bounds, 0, total)
-    return mask_at_least(total, limit)
+    add_far_codes(tree, family, query32, space.nominal, space.codes, bounds)
+    return mask_at_least(load(bounds, 0), limit)
+
+
+@inner
+def add_far_codes(tree, family, query32, nominal, codes, bounds):
+    """Add what ranges of codes have in the upper bounds."""
+    if nominal is None:
+        return
+    dimension = query32.shape[0]
+    total = load(bounds, 0)
+    one = broadcast(np.float32(1.0))
+    for j in range(nominal.weights.shape[0]):
+        if nominal.table_at[j] == NO_TABLE:
+            place = (family * dimension + nominal.first + j) * WIDTH
+            centre = broadcast(query32[nominal.first + j])
+            # 0 only where the query's code is the only one: then neither end is above or below it.
+            gap = maximum(subtract(load(tree.highs, place), centre), subtract(centre, load(tree.lows, place)))
+            total = add_product(total, minimum(gap, one), broadcast(codes.weights[j]))
+    store(bounds, 0, total)
+    for j in range(nominal.weights.shape[0]):
+        if nominal.table_at[j] != NO_TABLE:
+            place = (family * dimension + nominal.first + j) * WIDTH
+            here, start = query32[nominal.first + j], nominal.look_at[j]
+            for sibling in range(WIDTH):
+                low, high = tree.lows[place + sibling], tree.highs[place + sibling]
+                if low <= high:
+                    code = high if high < here else (low if low > here else here)
+                    if low != here or high != here:
+                        bounds[sibling] += codes.most[start + np.int64(code)]
 
 
 @inner
@@ -207,7 +270,7 @@ def farthest_from_query(rows, tree, space, tracker, search):
     curve, constant = far_terms(query32, tracker.numbers[RADIUS], space)
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
-    mask = root_family(tree) & far_bounds(tree, FIRST, query32, curve, constant, totals, limit)
+    mask = root_family(tree) & far_bounds(tree, FIRST, query32, space, curve, constant, totals, limit)
     height = push_family(search, FIRST, mask, totals, np.float32(1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:  # ends: every node of the tree is pushed once at most, and one leaves every time
@@ -217,13 +280,13 @@ def farthest_from_query(rows, tree, space, tracker, search):
         node, level = search.nodes[height], search.levels[height]
         if level < last:
             family = tree.first_family[level + 1] + node
-            mask = far_bounds(tree, family, query32, curve, constant, totals, limit)
+            mask = far_bounds(tree, family, query32, space, curve, constant, totals, limit)
             height = push_family(search, height, mask, totals, np.float32(1.0), node * WIDTH, level + 1)
             search.seen[FAMILIES_SEEN] += 1
         elif tree.counts[node] > 0:
             count, start = tree.counts[node], node * tree.leaf_room
             search.seen[POINTS_SEEN] += count
-            _, high = leaf_distances(tree, node, query32, totals)
+            _, high = leaf_distances(tree, node, query32, totals, space)
             if high >= limit:
                 farthest, distance, limit = offer_far(
                     totals, count, tree.row_at, start, rows, search.query, farthest, distance, limit, space, slack
@@ -239,7 +302,7 @@ def nearest_to_query(rows, tree, space, tracker, search, nearest):
     last = tree.first_family.shape[0] - 1
     forget(nearest)
     limit = np.float32(np.inf)
-    mask = root_family(tree) & near_bounds(tree, FIRST, query32, totals, limit)
+    mask = root_family(tree) & near_bounds(tree, FIRST, query32, space, totals, limit)
     height = push_family(search, FIRST, mask, totals, np.float32(-1.0), FIRST, FIRST)
     search.seen[FAMILIES_SEEN] += 1
     while height > 0:  # ends: every node of the tree is pushed once at most, and one leaves every time
@@ -249,13 +312,13 @@ def nearest_to_query(rows, tree, space, tracker, search, nearest):
         node, level = search.nodes[height], search.levels[height]
         if level < last:
             family = tree.first_family[level + 1] + node
-            mask = near_bounds(tree, family, query32, totals, limit)
+            mask = near_bounds(tree, family, query32, space, totals, limit)
             height = push_family(search, height, mask, totals, np.float32(-1.0), node * WIDTH, level + 1)
             search.seen[FAMILIES_SEEN] += 1
         elif tree.counts[node] > 0:
             count, start = tree.counts[node], node * tree.leaf_room
             search.seen[POINTS_SEEN] += count
-            low, _ = leaf_distances(tree, node, query32, totals)
+            low, _ = leaf_distances(tree, node, query32, totals, space)
             if limit == np.inf:
                 limit = limit_from_block(totals, count, nearest.distances.shape[0], search.kept, space, slack)
             if low <= limit:

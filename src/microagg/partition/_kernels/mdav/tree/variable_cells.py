@@ -109,7 +109,7 @@ def form_variable_cells_tree(
                 two_nearest(rows, tree, space, tracker, search, candidate, growing.two)
                 if not np.sqrt(distance) < gamma * np.sqrt(growing.two.distances[0]):
                     break
-                n_changed = take_record(rows, tree, tracker, candidate, cell, labels, search.changed, FIRST)
+                n_changed = take_record(rows, tree, space, tracker, candidate, cell, labels, search.changed, FIRST)
                 refit(tree, search.changed, n_changed, dimension)
                 growing.members[size], growing.records[size] = candidate, joined
                 size += 1
