@@ -138,9 +138,11 @@ class Points:
                 continue
             found = np.bincount(values.astype(np.int64), minlength=column.n_categories)
             codes = np.flatnonzero(found)
+            among = column.among(codes)
+            if among.table is None:  # frequent categories first: searches bound what a range of codes can be by that
+                codes = codes[np.argsort(-found[codes], kind="stable")]
             new_code = np.empty(len(found))
             new_code[codes] = np.arange(len(codes))
-            among = column.among(codes)
             (plain if among.table is None else with_table).append((new_code[values.astype(np.int64)], among))
         columns = [*(numbers or [np.zeros(len(self))]), *(values for values, _ in plain + with_table)]
         return Points(np.ascontiguousarray(np.column_stack(columns)), tuple(column for _, column in plain + with_table))

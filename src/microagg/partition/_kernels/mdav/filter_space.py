@@ -44,6 +44,7 @@ from microagg._kernels.simd import (
     store,
     subtract,
 )
+from microagg.partition.uncompiled.sums import place_centroid
 
 UNIT = 2.0**-24
 # Multiplied onto a float64 result, they make up for any rounding on the way to it.
@@ -55,7 +56,10 @@ class FilteredCodes(NamedTuple):
 
     weights: npt.NDArray[np.float32]
     looks: npt.NDArray[np.float32]  # as in `Nominal`
+    norms: npt.NDArray[np.float32]  # squared distances of categories to the centroid of all records
+    largest: npt.NDArray[np.float32]  # of each column: no squared distance is larger
     least: npt.NDArray[np.float32]  # of columns with a table, for the query: see `bound_codes`
+    gains: npt.NDArray[np.float32]  # for the query: see `far_code_terms`
     most: npt.NDArray[np.float32]
     shares: npt.NDArray[np.float64]  # of the last centroid, by category
     means: npt.NDArray[np.float64]  # ... and mean distances of its records to each category
@@ -81,16 +85,27 @@ def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> 
     spread = np.sqrt(mean_square / dimension)
     scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
     floor = np.sqrt(n_columns) * (2.0**-62 + 2.0**-536 * scale)
-    codes = None if nominal is None else _filtered(nominal, scale)
+    codes = None if nominal is None else _filtered(nominal, scale, len(X))
     return FilterSpace(centre, scale, (n_columns + 8) * 2 * UNIT, float(floor), nominal, codes)
 
 
-def _filtered(nominal: Nominal, scale: float) -> FilteredCodes:
+def _filtered(nominal: Nominal, scale: float, n_records: int) -> FilteredCodes:
+    place_centroid(nominal, n_records)
+    looks = (nominal.looks * scale**2).astype(np.float32)
+    weights = (nominal.weights * scale**2).astype(np.float32)
     n_places = len(nominal.counts)
+    largest = weights.copy()
+    for j, (start, table, size) in enumerate(zip(nominal.look_at, nominal.table_at, nominal.sizes, strict=True)):
+        if table != NO_TABLE:
+            largest[j] = looks[table : table + size * size].max()
+        largest[j] = max(largest[j], looks[start : start + size].max())
     return FilteredCodes(
-        weights=(nominal.weights * scale**2).astype(np.float32),
-        looks=(nominal.looks * scale**2).astype(np.float32),
+        weights=weights,
+        looks=looks,
+        norms=looks[:n_places].copy(),
+        largest=largest,
         least=np.zeros(n_places, dtype=np.float32),
+        gains=np.zeros(n_places, dtype=np.float32),
         most=np.zeros(n_places, dtype=np.float32),
         shares=np.zeros(n_places),
         means=np.zeros(n_places),
@@ -125,11 +140,10 @@ def place_query(query, space, query32):
 
 @inner
 def bound_codes(nominal, codes, query):
-    """For columns with a table: how near to and how far from the query a range of codes can be.
+    """For columns with a table: how near to the query a range of codes can be.
 
     A range that ends at c, below the query's code, is at least ``least[c]`` away: the least of all codes up to c; one
-    that begins at c, above it, likewise. A range with the query's code in it can be at distance 0, and at most ``most``
-    of that code, which is the largest of all.
+    that begins at c, above it, likewise.
     """
     if nominal is None:
         return
@@ -139,15 +153,14 @@ def bound_codes(nominal, codes, query):
             continue
         start, code = nominal.look_at[j], np.int64(here)
         row = nominal.table_at[j] + code * nominal.sizes[j]
-        least, most = np.float32(np.inf), np.float32(0.0)
+        least = np.float32(np.inf)
         for c in range(code):
-            least, most = min(least, codes.looks[row + c]), max(most, codes.looks[row + c])
-            codes.least[start + c], codes.most[start + c] = least, most
-        least, largest = np.float32(np.inf), np.float32(0.0)
+            least = min(least, codes.looks[row + c])
+            codes.least[start + c] = least
+        least = np.float32(np.inf)
         for c in range(nominal.sizes[j] - 1, code, -1):
-            least, largest = min(least, codes.looks[row + c]), max(largest, codes.looks[row + c])
-            codes.least[start + c], codes.most[start + c] = least, largest
-        codes.least[start + code], codes.most[start + code] = np.float32(0.0), max(most, largest)
+            least = min(least, codes.looks[row + c])
+            codes.least[start + c] = least
 
 
 @entry

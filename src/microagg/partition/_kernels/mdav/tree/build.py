@@ -61,7 +61,7 @@ def build_tree(
         first_family=first_family,
         leaf_room=leaf_room,
     )
-    fill_leaves(coordinates, order, edges, tree, len(space.centre))
+    fill_leaves(coordinates, order, edges, tree, space)
     fit_all(tree, dimension)
     return select_rows(rows, order), tree
 
@@ -176,8 +176,19 @@ def halve_repeatedly(coordinates, order, edges, depth, keys, nominal, codes):
             edges[first_leaf + step // 2] = middle
 
 
+@inner
+def norm_of_codes(coordinates, row, nominal, codes):
+    """What a row's codes have in its squared norm."""
+    if nominal is None:
+        return np.float32(0.0)
+    norm = np.float32(0.0)
+    for j in range(nominal.weights.shape[0]):
+        norm += codes.norms[nominal.look_at[j] + np.int64(coordinates[row, nominal.first + j])]
+    return norm
+
+
 @entry
-def fill_leaves(coordinates, order, edges, tree, n_numbers):
+def fill_leaves(coordinates, order, edges, tree, space):
     dimension = coordinates.shape[1]
     for leaf in range(edges.shape[0] - 1):
         for place in range(edges[leaf + 1] - edges[leaf]):
@@ -190,8 +201,9 @@ def fill_leaves(coordinates, order, edges, tree, n_numbers):
             for j in range(dimension):
                 value = coordinates[order[row], j]
                 tree.points[start + j * tree.leaf_room] = value
-                if j < n_numbers:
+                if j < space.centre.shape[0]:
                     norm += value * value
+            norm += norm_of_codes(coordinates, order[row], space.nominal, space.codes)
             tree.points[start + dimension * tree.leaf_room] = norm
 
 

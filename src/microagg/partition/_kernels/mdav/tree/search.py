@@ -4,8 +4,8 @@ Bounds, in the filter's float32 (its `relative` covers their rounding as it cove
 
 near   no point of a box is closer to q than the box itself: sum of max(low - q, q - high, 0)^2.
 far    the points of a box lie in it and within the ball of their largest norm: see `far_terms`.
-codes  a box has a range of codes. One without the query's code is a mismatch away, or as near and far as a running
-       least and largest of the query's row of the table say; one with other codes than the query's can be a mismatch.
+codes  a box has a range of codes. One without the query's code is a mismatch away, or as near as a running least of
+       the query's row of the table says; how far, see `far_code_terms`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import inner, merged
-from microagg._kernels.nominal import numbers_of
+from microagg._kernels.nominal import looked_up, numbers_of
 from microagg._kernels.simd import (
     WIDTH,
     add_product,
@@ -28,6 +28,7 @@ from microagg._kernels.simd import (
     mask_at_most,
     maximum,
     minimum,
+    reduce_max,
     store,
     subtract,
 )
@@ -166,7 +167,7 @@ def near_code_bounds(tree, family, query32, nominal, codes, bounds, mask, limit)
 
 
 @inner
-def far_terms(query32, radius, space):
+def far_terms(tree, query32, radius, space):
     """What the upper bounds of a query have in common: the curve c, and |q|^2 with slack for rounding.
 
     A box holds points with low <= y <= high and |y| <= N. For any c >= 0
@@ -185,7 +186,54 @@ def far_terms(query32, radius, space):
     for j in range(space.centre.shape[0]):
         norm += np.float64(query32[j]) * np.float64(query32[j])
     curve = max(0.75 * np.sqrt(norm) / max(radius, 1e-30), 1e-6)
-    return np.float32(curve), np.float32(norm + 4.0 * space.relative * (norm + radius * radius))
+    constant = norm + 4.0 * space.relative * (norm + radius * radius)
+    return far_code_terms(tree, query32, space.nominal, space.codes, norm, radius, space.relative, curve, constant)
+
+
+@inner
+def far_code_terms(tree, query32, nominal, codes, norm, radius, relative, curve, constant):
+    """The terms with codes: each is a point, too, and has a squared norm L. So do rows: N^2 includes theirs.
+
+    With D its squared distance to the query's code, what a code adds is D = (1 + c) L + gain. A rare category is far
+    from the others and has a large norm: which boxes hold one beside a large number, N^2 tells. Gains are bounded over
+    a range of codes. Without tables, frequent categories come first and have the least norms: the largest gain is near
+    the lower end.
+
+    Rounding: gains and norms add less than 3 (sum of the largest distances), so do N^2 and the ends of boxes.
+    """
+    if nominal is None:
+        return np.float32(curve), np.float32(constant)
+    own, sum_of_largest = 0.0, 0.0
+    for j in range(nominal.weights.shape[0]):
+        own += codes.norms[nominal.look_at[j] + np.int64(query32[nominal.first + j])]
+        sum_of_largest += codes.largest[j]
+    farthest = np.float64(reduce_max(load(tree.norms, 0)))
+    curve = min(max(0.75 * np.sqrt((norm + own) / max(farthest, 1e-30)), 1e-6), 1.0)
+    constant = norm + 8.0 * relative * (norm + radius * radius + farthest + sum_of_largest)
+    factor = np.float32(1.0 + curve)
+    for j in range(nominal.weights.shape[0]):
+        start, size, here = nominal.look_at[j], nominal.sizes[j], np.int64(query32[nominal.first + j])
+        row = looked_up(nominal, j, query32[nominal.first + j])
+        for c in range(size):
+            apart = codes.looks[row + c] if row != NO_TABLE else (codes.weights[j] if c != here else np.float32(0.0))
+            codes.gains[start + c] = apart - factor * codes.norms[start + c]
+        most = np.float32(-np.inf)
+        if row == NO_TABLE:
+            for c in range(size - 1, -1, -1):
+                most = max(most, codes.gains[start + c])
+                codes.most[start + c] = most
+            continue
+        for c in range(here):
+            most = max(most, codes.gains[start + c])
+            codes.most[start + c] = most
+        largest = np.float32(-np.inf)
+        for c in range(size - 1, here, -1):
+            largest = max(largest, codes.gains[start + c])
+            codes.most[start + c] = largest
+        codes.most[start + here] = max(max(most, largest), codes.gains[start + here])
+    return np.float32(curve), np.float32(constant)
+
+
 
 
 @inner
@@ -210,30 +258,23 @@ def far_bounds(tree, family, query32, space, curve, constant, bounds, limit):
 
 @inner
 def add_far_codes(tree, family, query32, nominal, codes, bounds):
-    """Add what ranges of codes have in the upper bounds."""
+    """Add the largest gains of ranges of codes to the upper bounds."""
     if nominal is None:
         return
     dimension = query32.shape[0]
-    total = load(bounds, 0)
-    one = broadcast(np.float32(1.0))
     for j in range(nominal.weights.shape[0]):
-        if nominal.table_at[j] == NO_TABLE:
-            place = (family * dimension + nominal.first + j) * WIDTH
-            centre = broadcast(query32[nominal.first + j])
-            # 0 only where the query's code is the only one: then neither end is above or below it.
-            gap = maximum(subtract(load(tree.highs, place), centre), subtract(centre, load(tree.lows, place)))
-            total = add_product(total, minimum(gap, one), broadcast(codes.weights[j]))
-    store(bounds, 0, total)
-    for j in range(nominal.weights.shape[0]):
-        if nominal.table_at[j] != NO_TABLE:
-            place = (family * dimension + nominal.first + j) * WIDTH
-            here, start = query32[nominal.first + j], nominal.look_at[j]
-            for sibling in range(WIDTH):
-                low, high = tree.lows[place + sibling], tree.highs[place + sibling]
-                if low <= high:
-                    code = high if high < here else (low if low > here else here)
-                    if low != here or high != here:
-                        bounds[sibling] += codes.most[start + np.int64(code)]
+        place = (family * dimension + nominal.first + j) * WIDTH
+        here, start = query32[nominal.first + j], nominal.look_at[j]
+        has_table = nominal.table_at[j] != NO_TABLE
+        for sibling in range(WIDTH):
+            low, high = tree.lows[place + sibling], tree.highs[place + sibling]
+            if low == high:
+                bounds[sibling] += codes.gains[start + np.int64(low)]
+            elif low < high:
+                end = low
+                if has_table:
+                    end = high if high < here else max(low, here)
+                bounds[sibling] += codes.most[start + np.int64(end)]
 
 
 @inner
@@ -267,7 +308,7 @@ def farthest_from_query(rows, tree, space, tracker, search):
     """The row farthest from the query; boxes that may hold the farthest points first."""
     query32, totals = search.query32, search.totals
     slack = slack_for(tracker.numbers[RADIUS], space)
-    curve, constant = far_terms(query32, tracker.numbers[RADIUS], space)
+    curve, constant = far_terms(tree, query32, tracker.numbers[RADIUS], space)
     last = tree.first_family.shape[0] - 1
     farthest, distance, limit = np.int64(0), -1.0, np.float32(-1.0)
     mask = root_family(tree) & far_bounds(tree, FIRST, query32, space, curve, constant, totals, limit)
