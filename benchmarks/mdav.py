@@ -61,6 +61,7 @@ def scan_halves(points, record_at, remaining, query, distances, records, farthes
             distances[half],
             records[half],
             buffers[half],
+            None,
         )
 
 
@@ -75,7 +76,7 @@ def squared(a, b):
 @njit
 def take_out(points, record_at, place_of, half_of, remaining, record, high, low):
     half = half_of[record]
-    remaining[half, 0] = remove(points[half], record_at[half], place_of, remaining[half, 0], record, high, low)
+    remaining[half, 0] = remove(points[half], record_at[half], place_of, remaining[half, 0], record, high, low, None)
 
 
 @njit

@@ -22,6 +22,7 @@ from microagg._halt import StopCondition
 from microagg.partition.local_search.efforts import EFFORTS
 from microagg.partition.refine import improve_cells
 from microagg.partition.uncompiled.choice import always_by
+from microagg.space.points import Points
 
 EIA = ("UTILITYID", *(f"{kind}{what}" for kind in ("RES", "COM", "IND") for what in ("REVENUE", "SALES")))
 EIA = (*EIA, "OTHREVENUE", "OTHRSALES", "TOTREVENUE", "TOTSALES")
@@ -139,7 +140,7 @@ def curve(path: Path) -> None:
     mdav_seconds = time.process_time() - start
     runs = {}
     for effort in ("fast", "default"):
-        run = improve_cells(X, by_mdav.labels_, 3, EFFORTS[effort], 0, StopCondition()).runs[0]
+        run = improve_cells(Points(X), by_mdav.labels_, 3, EFFORTS[effort], 0, StopCondition()).runs[0]
         first = run.trace[0][0]
         runs[effort] = [(mdav_seconds + when - first + 0.02, 100 * sse / X.size) for when, sse in run.trace]
     best = NearOptimal(k=3, effort="best", random_state=0, certificate=True).fit(X)

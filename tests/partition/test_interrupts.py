@@ -21,6 +21,7 @@ from microagg.partition._kernels.random import seed_rng
 from microagg.partition._kernels.stars import TOO_MANY, price_cells
 from microagg.partition.local_search.certificate import certify
 from microagg.partition.local_search.recombine import recombined
+from microagg.space.points import Points
 
 LONG = 60.0  # seconds within which what was told to end has ended, on any machine
 
@@ -126,10 +127,10 @@ def test_work_that_looks_at_nothing_is_left_when_its_time_is_over():
 def test_kernels_that_are_told_to_stop_do_nothing_more():
     X, stop = normal(60), np.ones(1, dtype=np.int64)
     columns, order = np.ascontiguousarray(X.T), np.arange(60)
-    assert split_records(columns, order, 5, seed_rng([1, 1, 1, 1]), 0.0, stop).tolist() == [0, 60]
+    assert split_records(columns, order, 5, seed_rng([1, 1, 1, 1]), 0.0, stop, None).tolist() == [0, 60]
     nearest = np.full((60, 4), NOBODY, dtype=np.int32)
-    nearest_of_all(columns, nearest, stop)
-    improve_nearest(columns, order, np.array([0, 60]), nearest, np.full((60, 4), np.inf), stop)
+    nearest_of_all(columns, nearest, stop, None)
+    improve_nearest(columns, order, np.array([0, 60]), nearest, np.full((60, 4), np.inf), stop, None)
     assert (nearest == NOBODY).all()
     assert (shortest_path_starts(X, 3, stop) == 0).all()
     cells, _, state = price_cells(columns, np.full(60, 10.0), 3, 0, 9, 9, True, 4, 1e-12, 10**6, stop)
@@ -141,8 +142,8 @@ def test_a_halted_solver_and_a_halted_certificate_promise_nothing():
     X, over = normal(60), StopCondition(1e-9)
     assert over.now()
     labels = MDAV(k=3).fit(X).labels_
-    assert recombined(X, [labels, labels], (), over) == (None, False)
-    bound = certify(X, [labels], 3, over)
+    assert recombined(Points(X), [labels, labels], (), over) == (None, False)
+    bound = certify(Points(X), [labels], 3, over)
     assert bound.lower_bound is None
     assert not bound.finished
 

@@ -228,9 +228,9 @@ def test_boxes_bound_every_point_in_them():
 
     @njit
     def bounds(tree, query32, radius, space, near, far):
-        near_bounds(tree, 0, query32, near, np.float32(np.inf))
-        curve, constant = far_terms(query32, radius, space)
-        far_bounds(tree, 0, query32, curve, constant, far, np.float32(-1))
+        near_bounds(tree, 0, query32, space, near, np.float32(np.inf))
+        curve, constant = far_terms(tree, query32, radius, space)
+        far_bounds(tree, 0, query32, space, curve, constant, far, np.float32(-1))
 
     rng = np.random.default_rng(14)
     for d in (1, 2, 7, 20, 60, 300):

@@ -17,6 +17,7 @@ from microagg.partition import _mdav_search as searches
 from microagg.partition._kernels.listings import mdav_generic
 from microagg.partition._kernels.mdav.rows import distinct_rows
 from microagg.partition.base import cells_in_order
+from microagg.space.points import Points
 
 
 def labels_of(X, k, algorithm, variant="generic"):
@@ -80,7 +81,7 @@ def test_the_search_may_change_between_any_cells(monkeypatch):
 
 
 def test_the_scan_takes_over_when_that_pays_and_is_compiled_only_for_a_long_search(monkeypatch):
-    run = searches._MdavRun(np.random.default_rng(23).normal(size=(4000, 4)), 4, 12, "auto", lambda *_: False)
+    run = searches._MdavRun(Points(np.random.default_rng(23).normal(size=(4000, 4))), 4, 12, "auto", lambda *_: False)
     thousand_cells = [np.array([1000 * points, 1000 * 20, 1000]) for points in (500, 500_000, 50_000_000)]
     for is_compiled, answers in ((True, [False, True, True]), (False, [False, False, True])):
         monkeypatch.setattr(searches, "needs_compiling", lambda _, known=is_compiled: not known)
@@ -100,7 +101,7 @@ def test_values_of_any_magnitude_give_the_cells_of_the_scaled_table(magnitude):
         fitted = np.ldexp(X, exponent)
         expected = labels_of(X, 4, "plain")
         for algorithm in ("tree", "brute", "plain", "auto"):
-            got = cells_in_order(searches.mdav_cells(fitted, 4, 12, algorithm))
+            got = cells_in_order(searches.mdav_cells(Points(fitted), 4, 12, algorithm))
             np.testing.assert_array_equal(got, expected, err_msg=algorithm)
 
 

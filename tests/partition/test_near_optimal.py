@@ -29,6 +29,7 @@ from microagg.partition.local_search.recombine import recombined
 from microagg.partition.local_search.search import near_records
 from microagg.partition.local_search.starts import cells_below_2k, split_cells
 from microagg.partition.refine import improve_cells
+from microagg.space.points import Points
 
 GO_ON = StopCondition().flag
 BRIEF = Effort(sweeps=2, steps=4.0, shrink=0.0, least=0.0)
@@ -92,7 +93,7 @@ def test_draws_lie_where_they_should():
 def test_a_split_cuts_all_records_into_runs_of_unit_to_2_unit(unit, kind):
     X = normal(131, 3) if kind == "smooth" else np.rint(normal(131, 3))
     order = np.arange(131)
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([1, 1, 1, 1]), 0.5, GO_ON)
+    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([1, 1, 1, 1]), 0.5, GO_ON, None)
     assert sorted(order.tolist()) == list(range(131))
     sizes = np.diff(starts)
     assert sizes.sum() == 131
@@ -108,13 +109,13 @@ def test_near_records_are_the_nearest_and_nearly_so_when_records_are_many():
     np.fill_diagonal(distances, np.inf)
     expected = np.argsort(distances, axis=1)[:, :8]
     exact = np.full((300, 8), NOBODY, dtype=np.int32)
-    nearest_of_all(columns, exact, GO_ON)
+    nearest_of_all(columns, exact, GO_ON, None)
     np.testing.assert_array_equal(exact, expected)
     nearly, near = np.full((300, 8), NOBODY, dtype=np.int32), np.full((300, 8), np.inf)
     for turn in range(4):
         order = np.arange(300)
-        starts = split_records(columns, order, 24, seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0, GO_ON)
-        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearly, near, GO_ON)
+        starts = split_records(columns, order, 24, seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0, GO_ON, None)
+        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearly, near, GO_ON, None)
     assert all(len(set(row)) == 8 and i not in row for i, row in enumerate(nearly.tolist()))
     found = sum(len(set(a) & set(b)) for a, b in zip(nearly.tolist(), expected.tolist(), strict=True))
     assert found / expected.size > 0.7
@@ -129,7 +130,7 @@ def pool_of(X: np.ndarray, labels: np.ndarray, k: int):
     n_cells = int(labels.max()) + 1
     pool = pool_kernels.allocate_pool(n_cells, k, X.shape[1])
     pool.cell[:n_cells] = np.arange(n_cells)
-    count = pool_kernels.gather(X, cells, pool, n_cells, GO_ON)
+    count = pool_kernels.gather(X, cells, pool, n_cells, GO_ON, None)
     pool_kernels.sum_up(pool, count, n_cells)
     return pool, count, n_cells
 
@@ -172,13 +173,13 @@ def test_the_sse_kept_while_searching_is_that_of_the_labels(k):
     chance = seed_rng([k, 1, 2, 3])
     cells = cell_kernels.list_cells(MDAV(k=k).fit(X).labels_.copy(), k)
     pool = pool_kernels.allocate_pool(6, k, 3)
-    near = near_records(X, k, StopCondition())
+    near = near_records(Points(X), k, StopCondition())
     distances = np.empty(60)
-    start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
-    gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, GO_ON)
-    swept = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances)
+    start = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances, None)
+    gain = kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, GO_ON, None)
+    swept = cell_kernels.distances_to_centroids(X, cells.label, len(cells.size), distances, None)
     assert swept == pytest.approx(start - gain, rel=1e-9)
-    kernels.anneal(X, near, cells, pool, k, 60, 3, 5, 0.1, np.cumsum(distances), chance, GO_ON)
+    kernels.anneal(X, near, cells, pool, k, 60, 3, 5, 0.1, np.cumsum(distances), chance, GO_ON, None)
     for cell in np.flatnonzero(cells.size > 0):
         members = cells.members[cell, : cells.size[cell]]
         assert k <= len(members) < 2 * k
@@ -203,7 +204,7 @@ def test_a_search_keeps_k_to_2k_and_is_never_above_its_start(kind, k):
     elif kind == "clusters":
         X[:15] += 50.0
     start = MDAV(k=k).fit(X).labels_
-    found = improve_cells(X, start, k, BRIEF, 0, StopCondition()).labels
+    found = improve_cells(Points(X), start, k, BRIEF, 0, StopCondition()).labels
     sizes = np.bincount(found)
     sizes = sizes[sizes > 0]
     assert sizes.min() >= k
@@ -264,7 +265,7 @@ def test_many_records_have_near_records_from_several_splits_and_lose_less_than_b
     sizes = np.bincount(fitted.labels_)
     assert sizes.min() >= 10
     assert sizes.max() < 20
-    start = split_cells(X, 10, StopCondition())
+    start = split_cells(Points(X), 10, StopCondition())
     assert np.bincount(start).min() >= 10
     assert fitted.sse_ < 0.95 * sse(X, start)
     assert fitted.sse_ < 0.95 * MDAV(k=10).fit(X).sse_
@@ -294,7 +295,7 @@ def test_names_of_cells_do_not_matter_and_large_cells_are_split():
     X = normal(40)
     refined = refine(np.repeat(["north", "south"], 20), X.tolist(), 3, effort="fast", random_state=0)
     assert np.bincount(refined).max() < 6
-    split = cells_below_2k(X, np.zeros(40, dtype=np.int64), 3)
+    split = cells_below_2k(Points(X), np.zeros(40, dtype=np.int64), 3)
     assert set(np.bincount(split)) <= {3, 4, 5}
     assert sse(X, split) < sse(X, np.zeros(40, dtype=np.int64))
 
@@ -350,7 +351,7 @@ def test_progress_tells_the_loss_so_far():
 def test_cells_of_several_partitions_are_recombined():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1], [20.0], [20.1]])
     halves = [np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3])]
-    together, _ = recombined(X, halves)
+    together, _ = recombined(Points(X), halves)
     assert together is not None
     assert sse(X, together) == pytest.approx(4 * 0.005)
 
@@ -359,7 +360,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
     X = normal(80, 3)
     start = MDAV(k=3).fit(X).labels_
     several = Effort(sweeps=1, steps=20.0, shrink=0.0, least=0.0, longer=2.0, several=True)
-    refined = improve_cells(X, start, 3, several, 0, StopCondition())
+    refined = improve_cells(Points(X), start, 3, several, 0, StopCondition())
     assert len(refined.runs) > 1
     for run in refined.runs:
         assert len(run.met) > 10
@@ -368,7 +369,7 @@ def test_partitions_met_on_the_way_are_kept_where_runs_are_recombined():
             assert sizes[sizes > 0].min() >= 3
             assert sse(X, np.unique(labels, return_inverse=True)[1]) >= run.sse * (1 - 1e-12)
     assert sse(X, refined.labels) <= min(run.sse for run in refined.runs) * (1 + 1e-12)
-    assert not improve_cells(X, start, 3, BRIEF, 0, StopCondition()).runs[0].met
+    assert not improve_cells(Points(X), start, 3, BRIEF, 0, StopCondition()).runs[0].met
 
 
 # --- the certificate -------------------------------------------------------------------------------------------------
@@ -408,7 +409,7 @@ def test_a_bound_holds_wherever_the_search_for_it_stops(monkeypatch, nodes, seco
     monkeypatch.setattr("microagg.partition.local_search.certificate._NODES", nodes)
     for seed in range(3):
         X = normal(12, 2, seed)
-        stopped = certify(X, [MDAV(k=3).fit(X).labels_], 3, StopCondition(seconds))
+        stopped = certify(Points(X), [MDAV(k=3).fit(X).labels_], 3, StopCondition(seconds))
         assert stopped.lower_bound is None or stopped.lower_bound <= least_sse(X, 3) * (1 + 1e-9)
 
 
@@ -424,7 +425,7 @@ def test_the_certificate_says_what_was_proved():
 def test_a_certificate_without_time_promises_nothing():
     X = normal(400, 3)
     labels = MDAV(k=5).fit(X).labels_
-    unfinished = certify(X, [labels], 5, StopCondition(1e-6))
+    unfinished = certify(Points(X), [labels], 5, StopCondition(1e-6))
     assert unfinished.lower_bound is None
     assert not unfinished.finished
     assert "no lower bound was proved" in str(unfinished)

@@ -23,6 +23,7 @@ from microagg.partition.local_search.efforts import Effort
 from microagg.partition.local_search.search import near_records
 from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import improve_cells
+from microagg.space.points import Points
 
 PACKAGE = Path(microagg.__file__).parent
 KERNELS = sorted(PACKAGE.glob("**/_kernels/**/*.py"))
@@ -110,11 +111,11 @@ def descend_everywhere() -> None:
         X = np.column_stack([rng.integers(-2, 3, n_records).astype(float), rng.choice(NEARLY_ZERO, n_records)])
         cells = cell_kernels.list_cells(rng.permutation(np.arange(n_records) % (n_records // 4)), k)
         pool = pool_kernels.allocate_pool(6, k, 2)
-        near, chance = near_records(X, k, StopCondition()), seed_rng([seed, 1, 2, 3])
+        near, chance = near_records(Points(X), k, StopCondition()), seed_rng([seed, 1, 2, 3])
         before = sse(X, cells.label)
-        kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, stop)
+        kernels.sweep(X, near, cells, pool, k, cell_kernels.one_of_each_cell(cells, chance), 6, chance, stop, None)
         assert sse(X, cells.label) <= before * (1 + 1e-9)
-        kernels.anneal(X, near, cells, pool, k, 100, 3, 5, 0.1, np.arange(1.0, n_records + 1.0), chance, stop)
+        kernels.anneal(X, near, cells, pool, k, 100, 3, 5, 0.1, np.arange(1.0, n_records + 1.0), chance, stop, None)
         assert np.bincount(cells.label, minlength=len(cells.size))[cells.size > 0].min() >= k
 
 
@@ -127,7 +128,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
     X = np.random.default_rng(0).normal(size=(2_000, 3))
     start = MDAV(k=3).fit(X)
     begun = time.monotonic()
-    found = improve_cells(X, start.labels_, 3, MINUTES, 0, StopCondition(1.0))
+    found = improve_cells(Points(X), start.labels_, 3, MINUTES, 0, StopCondition(1.0))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
     assert 0.0 <= found.share < 1.0
@@ -138,7 +139,7 @@ def test_a_limit_cuts_a_search_of_hours_and_the_result_says_so():
 def test_a_limit_acts_within_the_large_pools_of_large_k(k):
     X = np.random.default_rng(0).normal(size=(6_000, 3))
     begun = time.monotonic()
-    found = improve_cells(X, MDAV(k=k).fit(X).labels_, k, MINUTES, 0, StopCondition(0.5))
+    found = improve_cells(Points(X), MDAV(k=k).fit(X).labels_, k, MINUTES, 0, StopCondition(0.5))
     assert time.monotonic() - begun < 60.0
     assert found.stopped_by == "time limit"
 
@@ -161,26 +162,26 @@ def test_a_search_without_time_has_cells_all_the_same_and_says_what_they_are(tim
 def test_a_halt_that_is_over_leaves_median_splits():
     X = np.random.default_rng(0).normal(size=(21_000, 2))
     over = StopCondition(1e-9)
-    labels, how = start_of_search(X, 4, "auto", over)
+    labels, how = start_of_search(Points(X), 4, "auto", over)
     assert how == "median splits"
     assert np.bincount(labels).min() >= 4
 
 
 def test_mdav_is_the_start_where_it_costs_little_also_of_many_records():
     X = np.random.default_rng(0).normal(size=(30_000, 3))
-    labels, how = start_of_search(X, 10, "auto", StopCondition())
+    labels, how = start_of_search(Points(X), 10, "auto", StopCondition())
     assert how == "mdav"
     np.testing.assert_array_equal(labels, MDAV(k=10).fit(X).labels_)
-    assert start_of_search(X, 10, "split", StopCondition())[1] == "split"
+    assert start_of_search(Points(X), 10, "split", StopCondition())[1] == "split"
 
 
 def test_mdav_is_not_the_start_where_it_costs_more_than_a_search(monkeypatch):
     monkeypatch.setattr("microagg.partition.local_search.starts._WORTH_MDAV", 1e-3)
     X = np.random.default_rng(0).normal(size=(120_000, 3))
-    labels, how = start_of_search(X, 10, "auto", StopCondition())
+    labels, how = start_of_search(Points(X), 10, "auto", StopCondition())
     assert how == "split"
     assert np.bincount(labels).min() >= 10
-    assert start_of_search(X, 10, "mdav", StopCondition())[1] == "mdav"
+    assert start_of_search(Points(X), 10, "mdav", StopCondition())[1] == "mdav"
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e-3, 1e150])

@@ -29,6 +29,7 @@ from microagg.partition.uncompiled.choice import always_by, numpy_costs_less
 from microagg.partition.uncompiled.mdav import _Cells, form_mdav_cells
 from microagg.partition.uncompiled.sums import sum_columns
 from microagg.partition.uncompiled.vmdav import form_vmdav_cells
+from microagg.space.points import Points
 from partition_tables import tables
 
 LONG = 60.0  # seconds within which what was told to end has ended, on any machine
@@ -51,9 +52,11 @@ def assert_same_cells(X: np.ndarray, k: int, gamma: float) -> None:
     """Compare every kernel with its twin, label by label, before cells are renumbered."""
     context = f"n = {len(X)}, d = {X.shape[1]}, k = {k}, gamma = {gamma}"
     for two_cells_from, road in ((3 * k, "plain"), (2 * k, "brute")):
-        expected = _mdav_search.mdav_cells(X, k, two_cells_from, road)
+        expected = _mdav_search.mdav_cells(Points(X), k, two_cells_from, road)
         np.testing.assert_array_equal(form_mdav_cells(X, k, two_cells_from, forever), expected, err_msg=context)
-    np.testing.assert_array_equal(form_vmdav_cells(X, k, gamma, forever), vmdav._vmdav(X, k, gamma), err_msg=context)
+    np.testing.assert_array_equal(
+        form_vmdav_cells(Points(X), k, gamma, forever), vmdav._vmdav(Points(X), k, gamma), err_msg=context
+    )
     path, ordered = shortest_path_starts(X, k, RUNS), np.sort(X[:, 0])
     np.testing.assert_array_equal(cuts.shortest_path_starts(X, k, RUNS), path, err_msg=context)
     np.testing.assert_array_equal(cuts.label_runs(path), cells_from_starts(path), err_msg=context)
@@ -87,7 +90,9 @@ def test_sums_of_the_remaining_records_are_the_same_to_the_last_bit(kind):
     kernels.sums_of_columns(X, high, low)
     np.testing.assert_array_equal(sum_columns(X), [high, low])
     places, labels, state = np.arange(90), np.full(90, -1), np.array([90, 0])
-    kernels.form_cells(X, k, 3 * k, np.array(X.T, order="C"), places, places.copy(), high, low, labels, state, 10**9)
+    kernels.form_cells(
+        X, k, 3 * k, np.array(X.T, order="C"), places, places.copy(), high, low, labels, state, 10**9, None
+    )
     cells = _Cells(X, k)
     np.testing.assert_array_equal(cells.form(3 * k, forever), labels)
     np.testing.assert_array_equal([cells.high, cells.low], [high, low])
@@ -150,7 +155,7 @@ def test_a_caller_who_makes_numpy_raise_does_not_make_it_raise_here():
     with np.errstate(all="raise"):
         cells = [
             form_mdav_cells(X, 3, 9, forever),
-            form_vmdav_cells(X, 3, 1.1, forever),
+            form_vmdav_cells(Points(X), 3, 1.1, forever),
             cuts.label_runs(cuts.shortest_path_starts(X, 3, RUNS)),
             cuts.label_runs(cuts.optimal_starts(X[:, 1], 3, RUNS)),
         ]
@@ -196,7 +201,7 @@ def test_numpy_may_take_half_of_loading_or_a_third_of_compiling(
 ):
     if not numba_is_imported:
         monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setattr(choice, "needs_compiling", lambda _: must_be_compiled)
+    monkeypatch.setattr(choice, "needs_compiling", lambda _, **__: must_be_compiled)
     assert numpy_costs_less("work", seconds, Kernel, 10.0) == by_numpy
 
 
@@ -208,7 +213,7 @@ def test_a_kernel_that_is_there_is_used_for_the_smallest_table():
 
 @pytest.mark.usefixtures("free_choice")
 def test_work_that_comes_again_and_again_is_worth_a_kernel(monkeypatch):
-    monkeypatch.setattr(choice, "needs_compiling", lambda _: True)
+    monkeypatch.setattr(choice, "needs_compiling", lambda _, **__: True)
     by_numpy = [numpy_costs_less("work", 0.5, Kernel, 10.0) for _ in range(20)]
     assert by_numpy == [True] * 6 + [False] * 14  # a third of ten seconds
     assert numpy_costs_less("other work", 0.5, Kernel, 10.0)
@@ -324,7 +329,7 @@ def test_a_search_whose_time_is_over_still_begins_with_mdav_where_records_are_fe
     X = np.random.default_rng(2).normal(size=(300, 3))
     over = StopCondition(1e-9)
     with always_by("numpy"):
-        labels, how = start_of_search(X, 4, "auto", over)
+        labels, how = start_of_search(Points(X), 4, "auto", over)
     assert how == "mdav"
     np.testing.assert_array_equal(labels, MDAV(4, algorithm="plain").fit(X).labels_)
 

@@ -63,9 +63,9 @@ def test_attributes_that_go_together_share_a_block_whatever_their_order():
     one, two = rng.normal(size=(2, 500, 1))
     columns = {"a": one, "x": two, "b": one + 0.1 * two, "y": two - 0.1 * one, "c": -one, "z": 2 * two}
     coordinates = list(columns.values())
-    chosen = choose_blocks(BlockForm.CORRELATED, tuple(columns), size=3, coordinates=coordinates)
+    chosen = choose_blocks(BlockForm.CORRELATED, tuple(columns), size=3, points=coordinates)
     assert set(chosen) == {("a", "b", "c"), ("x", "y", "z")}
-    spread = choose_blocks(BlockForm.SPREAD, tuple(columns), size=2, coordinates=coordinates)
+    spread = choose_blocks(BlockForm.SPREAD, tuple(columns), size=2, points=coordinates)
     for block in spread:
         assert len(set(block) & set("abc")) == len(set(block) & set("xyz")) == 1
 
@@ -122,16 +122,16 @@ def mean_association_within(blocks, names, matrix) -> float:
 def test_on_water_treatment_the_correlated_blocks_are_those_of_the_paper(reference_data):
     complete = reference_data("water").drop_null()
     columns = coordinates(complete, WATER)
-    chosen = choose_blocks(BlockForm.CORRELATED, WATER, size=3, coordinates=columns)
+    chosen = choose_blocks(BlockForm.CORRELATED, WATER, size=3, points=columns)
     assert set(chosen) == set(contiguous_blocks(WATER, 3))
-    spread = choose_blocks(BlockForm.SPREAD, WATER, size=3, coordinates=columns)
+    spread = choose_blocks(BlockForm.SPREAD, WATER, size=3, points=columns)
     for block in spread:
         assert all(len(set(block) & set(group)) == 1 for group in chosen)
 
 
 def test_on_census_the_correlated_blocks_are_correlated_and_those_of_the_paper_are_not(reference_data):
     columns = coordinates(reference_data("census"), CENSUS)
-    chosen = choose_blocks(BlockForm.CORRELATED, CENSUS, size=3, coordinates=columns)
+    chosen = choose_blocks(BlockForm.CORRELATED, CENSUS, size=3, points=columns)
     assert chosen == (
         ("AGI", "TAXINC", "PEARNVAL"),
         ("FICA", "WSALVAL", "ERNVAL"),

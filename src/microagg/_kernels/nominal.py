@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.codes import CENTROID, NO_TABLE
-from microagg._kernels.jit import compiled, inner
+from microagg._kernels.jit import compiled, entry, inner
 from microagg._kernels.sums import add_compensated
+
 
 @compiled
 def numbers_of(nominal, n_columns):
@@ -46,6 +47,24 @@ def add_code_distances(nominal, columns, query, start, stop, totals):
         else:
             for i in range(stop - start):
                 totals[i] += nominal.looks[place + np.int64(codes[start + i])]
+
+
+@entry
+def add_code_distances_at(nominal, columns, at, start, stop, totals):
+    """Add the squared distances of the codes of the record at a place to those at start..stop-1."""
+    if nominal is None:
+        return
+    for j in range(nominal.weights.shape[0]):
+        codes = columns[nominal.first + j]
+        here = codes[at]
+        if nominal.table_at[j] == NO_TABLE:
+            weight = nominal.weights[j]
+            for i in range(stop - start):
+                totals[i] += weight if codes[start + i] != here else 0.0
+        else:
+            row = nominal.table_at[j] + np.int64(here) * nominal.sizes[j]
+            for i in range(stop - start):
+                totals[i] += nominal.looks[row + np.int64(codes[start + i])]
 
 
 @inner

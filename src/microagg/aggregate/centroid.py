@@ -20,6 +20,7 @@ __all__ = [
     "cell_medoids",
     "cell_modes",
     "cell_taxonomic_centres",
+    "nearest_of_cells",
     "round_to_resolution",
     "running_shares",
 ]
@@ -120,7 +121,12 @@ def cell_medoids(matrix: FloatArray, cells: Cells) -> IntArray:
     distance = np.zeros(len(matrix))
     for column in matrix.T:
         distance += (column - cell_means(np.ascontiguousarray(column), cells)[cells.labels]) ** 2
-    order = np.lexsort((np.arange(len(matrix)), distance, cells.labels))
+    return nearest_of_cells(distance, cells)
+
+
+def nearest_of_cells(distance: FloatArray, cells: Cells) -> IntArray:
+    """The record of each cell with the least distance; the first one of several."""
+    order = np.lexsort((np.arange(len(distance)), distance, cells.labels))
     return order[cells.starts]
 
 

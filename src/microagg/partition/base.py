@@ -27,9 +27,9 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     A subclass declares its parameters in `constraints` and labels records in `_cells`, or, if it works on numbers and
     codes alike (`takes_codes`), in `_cells_of`; everything else (validation, canonical labels, `sse_`) happens here,
-    once. `partitions` says what is put into cells: "records", the
-    values of each attribute ("attributes"), or all values mixed ("values"). `fixed_order` says that a record's
-    place must be decided by the record alone, so that no coordinate may be left out for what other records have there.
+    once. `partitions` says what is put into cells: "records", the values of each attribute ("attributes"), or all
+    values mixed ("values"). `fixed_order` says that a record's place must be decided by the record alone, so that no
+    coordinate may be left out for what other records have there.
     `searches_by_chance` says that the cells depend on chance, which a parameter `random_state` fixes.
 
     Attributes
@@ -64,7 +64,7 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         points = self._validated_points(X) if isinstance(X, Points) else Points(validated(self, X))
         # Cells are the same on any scale, but squares overflow or vanish on some. An order of the whole domain may not
         # hang on which records there are, so it minds the scale by itself.
-        scale = 0 if self.fixed_order else points.exponent_near_one
+        scale = 0 if self.fixed_order else points.exponent
         scaled = points.times_power_of_two(scale) if scale else points
         self.labels_ = cells_in_order(self._attended_cells(scaled.telling() if points.nominal else scaled))
         if scale:
@@ -94,15 +94,17 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _attended_cells(self, points: Points) -> IntArray:
         """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
-        return attend(lambda: self._cells_of(points))
-
-    def _cells_of(self, points: Points) -> IntArray:
-        """Label the records of numbers and codes; where there are codes, in the form of `Points.telling`."""
-        return self._cells(points.values)
+        return attend(lambda: self._cells_of(points) if points.nominal else self._cells(points.values))
 
     def _cells(self, X: FloatArray) -> IntArray:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""
-        raise NotImplementedError(f"{type(self).__name__} does not label records")
+        if not self.takes_codes:
+            raise NotImplementedError(f"{type(self).__name__} does not label records")
+        return self._cells_of(Points(X))
+
+    def _cells_of(self, points: Points) -> IntArray:
+        """Label the records of numbers and codes; where there are codes, in the form of `Points.telling`."""
+        raise NotImplementedError(f"{type(self).__name__} does not label records with codes")
 
     def _scale_back(self, exponent: int) -> None:
         """Multiply what `_cells` has kept of squared distances by ``2**exponent``; most keep nothing."""
@@ -149,7 +151,7 @@ def within_cell_sse(X: FloatArray | Points, labels: IntArray, n_cells: int) -> f
     Infinite if it is beyond the largest float.
     """
     points = X if isinstance(X, Points) else Points(X)
-    scale = points.exponent_near_one
+    scale = points.exponent
     if scale:
         scaled = within_cell_sse(points.times_power_of_two(scale), labels, n_cells)
         return float(times_power_of_two(np.array(scaled), -2 * scale))

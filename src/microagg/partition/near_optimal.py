@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from microagg._halt import INTERRUPT, StopCondition, attend, current_halt
+from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Flag
 from microagg.partition.base import Partitioner
 from microagg.partition.local_search.certificate import Certificate, certify
 from microagg.partition.local_search.efforts import EFFORTS
 from microagg.partition.local_search.starts import start_of_search
 from microagg.partition.refine import PATIENCE, SEARCH_PARAMETERS, EffortName, improve_cells
+from microagg.space.points import Points
 
 __all__ = ["NearOptimal"]
 
@@ -89,6 +88,7 @@ class NearOptimal(Partitioner):
     """
 
     searches_by_chance: ClassVar[bool] = True
+    takes_codes: ClassVar[bool] = True
     constraints: ClassVar[Mapping[str, Constraint]] = {
         **SEARCH_PARAMETERS,
         "start": Choice(("auto", "mdav", "split")),
@@ -111,23 +111,23 @@ class NearOptimal(Partitioner):
         self.time_limit = time_limit
         self.certificate = certificate
 
-    def _attended_cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _attended_cells(self, points: Points) -> IntArray:
         halt = StopCondition(self.time_limit)
-        labels = attend(lambda: self._cells(X), halt, keeps=True)
+        labels = attend(lambda: self._cells_of(points), halt, keeps=True)
         if halt.reason == INTERRUPT:  # perhaps after the search
             self.stopped_by_ = INTERRUPT
         return labels
 
-    def _cells(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _cells_of(self, points: Points) -> IntArray:
         k, halt = int(self.k), current_halt()
-        start, self.start_ = start_of_search(X, k, self.start, halt)
+        start, self.start_ = start_of_search(points, k, self.start, halt)
         halt.patience = PATIENCE  # from here on there is something to hand over
-        refined = improve_cells(X, start, k, EFFORTS[self.effort], self.random_state, halt)
+        refined = improve_cells(points, start, k, EFFORTS[self.effort], self.random_state, halt)
         self.stopped_by_, self.searched_ = refined.stopped_by, refined.share
         self.certificate_: Certificate | None = None
         if self.certificate:
             cells_from = [refined.labels, *(run.labels for run in refined.runs)]
-            self.certificate_ = certify(X, cells_from, k, halt.then(self.time_limit or _CERTIFIED_WITHIN))
+            self.certificate_ = certify(points, cells_from, k, halt.then(self.time_limit or _CERTIFIED_WITHIN))
         self.lower_bound_ = self.certificate_.lower_bound if self.certificate_ else None
         return refined.labels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.codes import NO_TABLE, Nominal
-from microagg.partition.uncompiled.sums import add_compensated
+from microagg.partition.uncompiled.sums import add_compensated, place_centroid
 from microagg.space.points import Points
 
 __all__ = ["nominal_of"]
@@ -32,7 +32,7 @@ def nominal_of(points: Points) -> Nominal | None:
             for count, distances in zip(counted, column.table, strict=True):
                 high[places], low[places] = add_compensated(high[places], low[places], count * distances)
     tables = [column.table.ravel() for column in points.nominal if column.table is not None]
-    return Nominal(
+    nominal = Nominal(
         first=points.n_numbers,
         weights=np.array([column.weight for column in points.nominal]),
         sizes=sizes,
@@ -43,3 +43,5 @@ def nominal_of(points: Points) -> Nominal | None:
         high=high,
         low=low,
     )
+    place_centroid(nominal, len(points))
+    return nominal

@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from microagg._halt import BUDGET, StopCondition, attend
 from microagg._progress import report
-from microagg._scaling import near_one
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
 from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
@@ -19,6 +18,7 @@ from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_r
 from microagg.partition.local_search.recombine import recombined
 from microagg.partition.local_search.search import Found, Pools, chance_states, search_cells
 from microagg.partition.local_search.starts import cells_below_2k
+from microagg.space.points import Points
 
 __all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improve_cells", "refine"]
 
@@ -50,7 +50,7 @@ def refine(
     ----------
     labels : array of shape (n_records,)
         Cell of each record, from any method; every label occurs at least `k` times.
-    X : array or dataframe of shape (n_records, n_attributes)
+    X : array or dataframe of shape (n_records, n_attributes), or Points
         The space the cells were formed in.
     k : int >= 2
     effort, random_state, time_limit
@@ -73,11 +73,13 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    X = near_one(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
-    start = checked_labels(labels, len(X), k)
+    points = (
+        X.telling() if isinstance(X, Points) else Points(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
+    )
+    start = checked_labels(labels, len(points), k)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
-    found = attend(lambda: improve_cells(X, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
+    found = attend(lambda: improve_cells(points, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
     return cells_in_order(found.labels)
 
 
@@ -106,40 +108,43 @@ class Refined:
 
 
 def improve_cells(
-    X: FloatArray, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: StopCondition
+    points: Points, start: IntArray, k: int, effort: Effort, random_state: int | None, halt: StopCondition
 ) -> Refined:
-    """The best partition that the effort finds from a start; `X` and `start` are taken to be valid."""
-    X = near_one(X)
-    start = cells_below_2k(X, start, k)
+    """The best partition that the effort finds from a start.
+
+    `points` and `start` are taken to be valid; where there are codes, in the form of `Points.telling`.
+    """
+    points = points.near_one()
+    start = cells_below_2k(points, start, k)
     if halt.now():
         return Refined(start, halt.reason, share=0.0)
-    pools = Pools(X, k, halt)
-    n_runs = number_of_runs(effort, len(X), k)
+    pools = Pools(points, k, halt)
+    n_runs = number_of_runs(effort, len(points), k)
     chances = chance_states(random_state, n_runs + 1)
     runs = search_cells(pools, [start] * n_runs, effort, chances[:n_runs], halt) if pools.searchable else []
     best = min([Found(start, np.inf), *runs], key=lambda found: found.sse)
     share = float(np.mean([run.share for run in runs])) if runs else float(halt.reason == BUDGET)
     reason = BUDGET
     if n_runs > 1 and pools.searchable and not halt.now():
-        best, was_cut = _recombine(X, pools, [best, *runs], effort, chances[-1], halt)
+        best, was_cut = _recombine(points, pools, [best, *runs], effort, chances[-1], halt)
         reason = SOLVER_LIMIT if was_cut else BUDGET
-    is_better = best.labels is start or _sse(X, best.labels) <= _sse(X, start)
+    is_better = best.labels is start or _sse(points, best.labels) <= _sse(points, start)
     labels = best.labels if is_better else start  # never above, not even in the last bits
     report("searching cells", 1.0)
     return Refined(labels, halt.reason if halt.reason != BUDGET else reason, share, tuple(runs))
 
 
-def _sse(X: FloatArray, labels: IntArray) -> float:
+def _sse(points: Points, labels: IntArray) -> float:
     labels = cells_in_order(labels)
-    return within_cell_sse(X, labels, int(labels.max()) + 1)
+    return within_cell_sse(points, labels, int(labels.max()) + 1)
 
 
 def _recombine(
-    X: FloatArray, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: StopCondition
+    points: Points, pools: Pools, runs: list[Found], effort: Effort, chance: IntArray, halt: StopCondition
 ) -> tuple[Found, bool]:
     """Put the best partition together from the runs' cells and polish it; also whether the solver ran out of time."""
     met = [labels for run in runs[1:] for labels in run.met]
-    together, was_cut = recombined(X, [run.labels for run in runs], met, halt)
+    together, was_cut = recombined(points, [run.labels for run in runs], met, halt)
     if together is None:
         return runs[0], was_cut
     polish = Effort(sweeps=1, steps=effort.steps / 2, shrink=effort.shrink, least=effort.least, hottest=0.0)

@@ -10,11 +10,13 @@ import numpy as np
 
 from microagg._halt import current_halt
 from microagg._progress import report
-from microagg._scaling import near_one
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import IntArray
 from microagg._validation import Constraint, Integer, Real
 from microagg.partition.base import Partitioner, within_cell_sse
+from microagg.partition.nominal import nominal_of
 from microagg.partition.uncompiled.choice import numpy_costs_less
+from microagg.partition.uncompiled.vmdav import join_nearest, order_outside_in
+from microagg.space.points import Points
 
 __all__ = ["VMDAV"]
 
@@ -84,58 +86,62 @@ class VMDAV(Partitioner):
     array([0, 0, 0, 1, 1, 2, 2, 2])
     """
 
+    takes_codes: ClassVar[bool] = True
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2), "gamma": _Gamma(0.0)}
 
     def __init__(self, k: int = 5, gamma: float | Literal["auto"] = 0.2) -> None:
         self.k = k
         self.gamma = gamma
 
-    def _cells(self, X: FloatArray) -> IntArray:
+    def _cells_of(self, points: Points) -> IntArray:
         if self.gamma != "auto":
             self.gamma_ = float(self.gamma)
-            return _vmdav(X, int(self.k), self.gamma_)
-        least, best = np.inf, np.zeros(len(X), dtype=np.int64)
+            return _vmdav(points, int(self.k), self.gamma_)
+        least, best = np.inf, np.zeros(len(points), dtype=np.int64)
         for gamma in GAMMAS:
             if current_halt().now():
                 break
-            labels = _vmdav(X, int(self.k), gamma)
-            sse = within_cell_sse(X, labels, int(labels.max()) + 1)
+            labels = _vmdav(points, int(self.k), gamma)
+            sse = within_cell_sse(points, labels, int(labels.max()) + 1)
             if sse < least:
                 least, best, self.gamma_ = sse, labels, gamma
         return best
 
 
-def _vmdav(X: FloatArray, k: int, gamma: float) -> IntArray:
-    X = near_one(X)
-    if _numpy_costs_less(X, k):
-        return _by_numpy(X, k, gamma)
+def _vmdav(points: Points, k: int, gamma: float) -> IntArray:
+    """Cells of V-MDAV; with codes, the records are in the form of `Points.telling`."""
+    points = points.near_one()
+    if _numpy_costs_less(points, k):
+        return _by_numpy(points, k, gamma)
     from microagg._kernels.jit import HAS_VECTORS
-    from microagg.partition._kernels.mdav.plain.cells import squared_distances, sums_of_columns
-    from microagg.partition._kernels.mdav.plain.variable_cells import join_nearest
+    from microagg.partition._kernels.mdav.plain.cells import sums_of_columns
 
-    n_records, dimension = X.shape
-    points = np.array(X.T, order="C")
-    total, low = np.zeros(dimension), np.zeros(dimension)
-    sums_of_columns(X, total, low)
-    from_centre = np.empty(n_records)
-    squared_distances(points, total / n_records, 0, n_records, from_centre)
-    outside_in = np.argsort(-from_centre, kind="stable")
+    n_records = len(points)
+    sums, low = np.zeros(points.n_numbers), np.zeros(points.n_numbers)
+    sums_of_columns(points.values, sums, low)
+    outside_in = order_outside_in(points, sums)
     labels = np.full(n_records, -1, dtype=np.int64)
     state = np.array([n_records, 0, 0])
     form_cells = _by_tree if n_records >= _TREE_FROM and HAS_VECTORS else _by_scan
-    form_cells(X, k, gamma, outside_in, labels, state)
+    form_cells(points, k, gamma, outside_in, labels, state)
     if not current_halt().now():  # interrupted, the labels are not looked at
-        join_nearest(X, labels, int(state[1]))
+        join_nearest(points, labels, int(state[1]))
     return labels
 
 
-def _numpy_costs_less(X: FloatArray, k: int) -> bool:
+def _numpy_costs_less(points: Points, k: int) -> bool:
     """Whether the cells are formed by NumPy sooner than kernels are ready (constants set by a few timings)."""
-    n_records, dimension = X.shape
+    n_records, dimension = points.values.shape
     distances = 0.5 * n_records**2 * (1.0 + 3.0 / k)  # from every record, to half of the others on average
-    seconds = distances * (6e-9 + 2.5e-9 * dimension) + n_records * 12e-6
+    per_distance = 6e-9 + 2.5e-9 * dimension + 2e-9 * len(points.nominal)
     by_tree = n_records >= _TREE_FROM
-    return numpy_costs_less("vmdav", seconds, lambda: _kernel(by_tree), _COMPILING_TREE if by_tree else _COMPILING_SCAN)
+    return numpy_costs_less(
+        "vmdav of codes" if points.nominal else "vmdav",
+        distances * per_distance + n_records * 12e-6,
+        lambda: _kernel(by_tree),
+        _COMPILING_TREE if by_tree else _COMPILING_SCAN,
+        with_codes=bool(points.nominal),
+    )
 
 
 def _kernel(by_tree: bool) -> Any:
@@ -148,11 +154,11 @@ def _kernel(by_tree: bool) -> Any:
     return form_variable_cells
 
 
-def _by_numpy(X: FloatArray, k: int, gamma: float) -> IntArray:
+def _by_numpy(points: Points, k: int, gamma: float) -> IntArray:
     """Look at all remaining records every time, in NumPy."""
     from microagg.partition.uncompiled.vmdav import form_vmdav_cells
 
-    n_records, dimension = X.shape
+    n_records, dimension = points.values.shape
     halt, values = current_halt(), 0
 
     def goes_on(remaining: int, passes: int) -> bool:
@@ -164,27 +170,30 @@ def _by_numpy(X: FloatArray, k: int, gamma: float) -> IntArray:
         report("forming cells", 1.0 - (remaining / n_records) ** 2)
         return not halt.now()
 
-    labels = form_vmdav_cells(X, k, gamma, goes_on)
+    labels = form_vmdav_cells(points, k, gamma, goes_on)
     if not halt.now():
         report("forming cells", 1.0)
     return labels
 
 
-def _by_scan(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
+def _by_scan(points: Points, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """Look at all remaining records every time."""
     from microagg.partition._kernels.mdav.plain.variable_cells import form_variable_cells
 
+    X, nominal = points.values, nominal_of(points)
     n_records, dimension = X.shape
-    points = np.array(X.T, order="C")
+    columns = np.array(X.T, order="C")
     record_at, place_of = np.arange(n_records), np.arange(n_records)
     portion = max(_DISTANCES_PER_PORTION // dimension, 1)
     halt = current_halt()
     while state[0] >= k and not halt.now():
-        form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, labels, state, portion, halt.flag)
+        form_variable_cells(
+            X, k, gamma, outside_in, columns, record_at, place_of, labels, state, portion, halt.flag, nominal
+        )
         report("forming cells", 1.0 - (state[0] / n_records) ** 2)
 
 
-def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
+def _by_tree(points: Points, k: int, gamma: float, outside_in: IntArray, labels: IntArray, state: IntArray) -> None:
     """The same cells, by searching a tree."""
     from microagg.partition._kernels.mdav.centroid_tracker import track_centroid
     from microagg.partition._kernels.mdav.filter_space import filter_space
@@ -194,8 +203,9 @@ def _by_tree(X: FloatArray, k: int, gamma: float, outside_in: IntArray, labels: 
     from microagg.partition._kernels.mdav.tree.search import allocate_search
     from microagg.partition._kernels.mdav.tree.variable_cells import allocate_growing, form_variable_cells_tree
 
+    X = points.values
     n_records, dimension = X.shape
-    space = filter_space(X)
+    space = filter_space(X, nominal_of(points))
     tracker = track_centroid(X, space)
     rows, tree = build_tree(distinct_rows(X), space, tracker)
     row_of = np.empty(n_records, dtype=np.int64)

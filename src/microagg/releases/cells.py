@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from microagg._labels import cells_in_order
 from microagg._progress import report
 from microagg._random import uniforms_from
-from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._scaling import times_power_of_two
 from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.errors import GuaranteeError, TableError
@@ -22,8 +23,9 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
-from microagg.space.blocks import choose_blocks, contiguous_blocks
-from microagg.space.mixed import mixed_space
+from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
+from microagg.space.mixed import mixed_points, mixed_space
+from microagg.space.points import Points
 from microagg.statements.promises import describe_aggregation, describe_space
 from microagg.tables.phrases import columns_phrase
 
@@ -37,7 +39,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
     """Cells of records, block by block."""
     uniforms = uniforms_from(seed)
     names = tuple(prepared.measured)
-    spaces = _spaces_near_one(prepared, recipe)
+    spaces = _Spaces(prepared, recipe)
     if recipe.entry.partitions == "attributes":
         chosen = contiguous_blocks(names, 1)
     else:
@@ -46,7 +48,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             names,
             size=recipe.blocks.size,
             given=recipe.blocks.attributes,
-            coordinates=list(spaces.values()),
+            points=[spaces.points([name]) for name in names] if needs_association(recipe.blocks.form) else (),
         )
     arrays: dict[str, pa.Array] = {}
     blocks: list[Block] = []
@@ -56,10 +58,13 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
     guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
     for attributes in chosen:
-        matrix = np.ascontiguousarray(np.hstack([spaces[name] for name in attributes]))
+        points = spaces.points(attributes)
+        coordinates = partial(spaces.coordinates, attributes)
         groups, of_groups = groups_of_block(prepared, attributes, recipe)
-        guided = shape_space(matrix, attributes, guides, recipe, lambda points: _ungrouped(points, recipe, seed))
-        labels, certified, searches = _partition(guided.matrix, groups.labels, recipe, seed)
+        guided = shape_space(
+            points, attributes, guides, recipe, lambda space: _ungrouped(space, recipe, seed), coordinates
+        )
+        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed)
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -71,60 +76,75 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
                 measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
             )
         else:
-            arrays |= published_columns(measured, cells, matrix, recipe)
+            arrays |= published_columns(measured, cells, points, recipe)
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
-        guidance = describe_guidance(guided, matrix, attributes, labels, guides, recipe)
+        guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
         pairing = describe_pairing(attributes, labels, paired, recipe)
         remarks += [*of_groups, *certified, *searches.remarks(attributes), *guidance.remarks, *pairing.remarks]
         guided_by += [guidance.facts] if guidance.facts else []
         paired_by += [pairing.facts] if pairing.facts else []
-        lost += within_cell_sse(matrix, labels, int(labels.max()) + 1)
-        total += within_cell_sse(matrix, np.zeros(len(matrix), dtype=np.int64), 1)
+        lost += within_cell_sse(points, labels, int(labels.max()) + 1)
+        total += within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
     stages = _describe_stages(recipe, blocks, guided_by, paired_by)
     return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
 
 
-def _spaces_near_one(prepared: Prepared, recipe: Recipe) -> dict[str, FloatArray]:
-    """The coordinates of each quasi-identifier; all times one power of two where squares would overflow or vanish.
+class _Spaces:
+    """The quasi-identifiers as numbers and codes; coordinates where a method works on nothing else.
 
-    Cells, medoids, associations and shares of the loss are the same on any scale. Distortions are not.
+    All are times one power of two where squares would overflow or vanish. Cells, medoids, associations and shares of
+    the loss are the same on any scale. Distortions are not.
     """
-    columns = prepared.measured.items()
-    spaces = {name: mixed_space([column], recipe.space.standardize).matrix for name, column in columns}
-    if recipe.entry.partitioner_class.fixed_order:  # which minds the scale without looking at the data
-        return spaces
-    scale = exponent_near_one(spaces.values())
-    guides = [mixed_space(list(prepared.guides.values()), recipe.space.standardize).matrix] if recipe.guides else []
-    if guides and (scale or exponent_near_one(guides)):
-        raise TableError(
-            "quasi-identifiers or the attributes that guide the cells are too large or too small for squared distances "
-            'between them. Bring all to one scale: [space] standardize = "zscore"'
-        )
-    return {name: times_power_of_two(points, scale) for name, points in spaces.items()} if scale else spaces
+
+    def __init__(self, prepared: Prepared, recipe: Recipe) -> None:
+        self.measured, self.standardize = prepared.measured, recipe.space.standardize
+        partitioner = recipe.entry.partitioner_class
+        self.takes_codes = bool(partitioner.takes_codes)
+        self.scale = 0
+        if partitioner.fixed_order:  # which minds the scale without looking at the data
+            return
+        whole = self.points(list(prepared.measured))
+        guides = mixed_points(list(prepared.guides.values()), self.standardize) if recipe.guides else None
+        if guides is not None and (whole.exponent or guides.exponent):
+            raise TableError(
+                "quasi-identifiers or the attributes that guide the cells are too large or too small for squared "
+                'distances between them. Bring all to one scale: [space] standardize = "zscore"'
+            )
+        self.scale = whole.exponent
+
+    def points(self, attributes: Sequence[str]) -> Points:
+        """Some attributes as the recipe's method takes them."""
+        if not self.takes_codes:
+            return Points(self.coordinates(attributes))
+        points = mixed_points([self.measured[name] for name in attributes], self.standardize)
+        return points.times_power_of_two(self.scale) if self.scale else points
+
+    def coordinates(self, attributes: Sequence[str]) -> FloatArray:
+        """Some attributes as coordinates, one for each category."""
+        matrix = mixed_space([self.measured[name] for name in attributes], self.standardize).matrix
+        return times_power_of_two(matrix, self.scale) if self.scale else matrix
 
 
 def _partition(
-    matrix: FloatArray, groups: IntArray, recipe: Recipe, seed: int | None
+    points: Points, groups: IntArray, recipe: Recipe, seed: int | None
 ) -> tuple[IntArray, list[str], Searches]:
     """Form cells within each group; also what was proved about their loss, and how they were searched for."""
     method = recipe.entry
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
         options.setdefault("random_state", int(seed))
-    labels = np.empty(len(matrix), dtype=np.int64)
+    labels = np.empty(len(points), dtype=np.int64)
     n_cells = 0
     certified: list[str] = []
     all_fitted: list[Any] = []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
-        points = matrix[members]
-        # Coordinates on which all members agree add nothing to any distance; which those are depends on the records.
-        keep_all = method.partitioner_class.fixed_order
-        telling = points if keep_all else points[:, (points != points[0]).any(axis=0)]
-        if not telling.shape[1]:
-            telling = np.zeros((len(members), 1))
-        fitted = method.partitioner(recipe.k, **options).fit(np.ascontiguousarray(telling))
+        some = points.take(members) if len(members) < len(points) else points
+        # Columns on which all members agree add nothing to any distance; which those are depends on the records.
+        leaves_out = not some.nominal and not method.partitioner_class.fixed_order  # codes: left out by `fit`
+        space = some if some.nominal else (some.telling() if leaves_out else some).values
+        fitted = method.partitioner(recipe.k, **options).fit(space)
         require_uninterrupted(fitted)
         all_fitted.append(fitted)
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
@@ -136,9 +156,10 @@ def _partition(
     return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
 
 
-def _ungrouped(matrix: FloatArray, recipe: Recipe, seed: int | None) -> IntArray:
+def _ungrouped(space: FloatArray | Points, recipe: Recipe, seed: int | None) -> IntArray:
     """Cells of records that may all share one."""
-    return _partition(matrix, np.zeros(len(matrix), dtype=np.int64), recipe, seed)[0]
+    points = space if isinstance(space, Points) else Points(space)
+    return _partition(points, np.zeros(len(points), dtype=np.int64), recipe, seed)[0]
 
 
 def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:

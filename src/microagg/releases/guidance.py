@@ -16,7 +16,8 @@ from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn
 from microagg.space.guides import Guide, GuidedSpace, PlainSpace
-from microagg.space.mixed import mixed_space
+from microagg.space.mixed import mixed_points
+from microagg.space.points import Points
 from microagg.space.standardize import standardize
 from microagg.tables.phrases import columns_phrase, names_phrase
 
@@ -44,48 +45,53 @@ class StageDescription:
 
 
 def shape_space(
-    matrix: FloatArray,
+    points: Points,
     attributes: Sequence[str],
     guides: Sequence[EncodedColumn],
     recipe: Recipe,
-    form_cells: Callable[[FloatArray], IntArray],
+    form_cells: Callable[[FloatArray | Points], IntArray],
+    coordinates: Callable[[], FloatArray] | None = None,
 ) -> GuidedSpace:
     """Build the space of one block: its quasi-identifiers alone, or as the guide of the recipe shapes them.
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_records, n_coordinates)
+    points : Points
         The block's quasi-identifiers.
     attributes : sequence of str
         Their names.
     guides : sequence of EncodedColumn
         The attributes that help, as :func:`microagg.releases.prepare.prepare` settled them.
     form_cells : callable
-        From a matrix to cells, as the recipe's method forms them; a guide may try it.
+        From a matrix or points to cells, as the recipe's method forms them; a guide may try it.
+    coordinates : callable or None
+        Builds the block's coordinates, for guides that need them.
     """
     guide = recipe.space.guide
     if guide is None:
-        return GuidedSpace(matrix)
-    plain = PlainSpace(matrix, tuple(attributes), guides, recipe.space.standardize, recipe.k, form_cells)
+        return GuidedSpace(points)
+    standardize = recipe.space.standardize
+    plain = PlainSpace(points, tuple(attributes), guides, standardize, recipe.k, form_cells, coordinates)
     shaped = guide.shape(plain)
     return replace(shaped, facts={"form": guide.name, **shaped.facts})
 
 
 def describe_guidance(
     guided: GuidedSpace,
-    matrix: FloatArray,
+    points: Points,
     attributes: Sequence[str],
     labels: IntArray,
     guides: Sequence[EncodedColumn],
     recipe: Recipe,
+    coordinates: Callable[[], FloatArray],
 ) -> StageDescription:
     """Say that the cells of a block were guided, by what, and how diverse the guiding attributes are in them."""
     guide = recipe.space.guide
     if guide is None:
         return StageDescription((), {})
-    confidential = mixed_space(guides, recipe.space.standardize).matrix
+    confidential = mixed_points(guides, recipe.space.standardize)
     n_cells = int(labels.max()) + 1
-    d_x = within_cell_sse(matrix, labels, n_cells) / (len(labels) * len(attributes))
+    d_x = within_cell_sse(points, labels, n_cells) / (len(labels) * len(attributes))
     d_y = within_cell_sse(confidential, labels, n_cells) / (len(labels) * len(guides))
     facts = {
         **guided.facts,
@@ -100,7 +106,7 @@ def describe_guidance(
             f"the guide {type(guide).__name__} gave the facts {', '.join(facts)}, which its own facts_fit and "
             "fact_keys do not allow"
         )
-    if (guide.is_idle or not guide.did_shape(facts)) and not _is_left_as_it_was(matrix, guided.matrix):
+    if (guide.is_idle or not guide.did_shape(facts)) and not _is_left_as_it_was(points, coordinates, guided):
         raise GuaranteeError(
             f"the guide {type(guide).__name__} changed the space of the cells, and says by is_idle or did_shape that "
             "it did not. Nothing was written"
@@ -108,11 +114,14 @@ def describe_guidance(
     return StageDescription(guidance_words(facts, attributes, recipe), facts)
 
 
-def _is_left_as_it_was(matrix: FloatArray, guided: FloatArray) -> bool:
+def _is_left_as_it_was(points: Points, coordinates: Callable[[], FloatArray], guided: GuidedSpace) -> bool:
     """Whether distances are those of the quasi-identifiers alone: coordinates that all records share add nothing."""
+    if isinstance(guided.space, Points):
+        return guided.space.has_distances_of(points)
+    matrix = coordinates()
     n_coordinates = matrix.shape[1]
-    added = guided[:, n_coordinates:]
-    return np.array_equal(guided[:, :n_coordinates], matrix) and bool((added == added[:1]).all())
+    added = guided.space[:, n_coordinates:]
+    return np.array_equal(guided.space[:, :n_coordinates], matrix) and bool((added == added[:1]).all())
 
 
 def guidance_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:

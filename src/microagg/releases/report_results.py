@@ -15,6 +15,7 @@ from microagg.evaluation.correlation import correlation_matrix
 from microagg.evaluation.evaluate import judge
 from microagg.evaluation.measures import OWN_BY_DEFAULT, all_measures
 from microagg.evaluation.pairs import combinations, pair
+from microagg.evaluation.points import attribute_points, row_distances, spread_within
 from microagg.evaluation.result import Evaluation, RowKind
 from microagg.privacy.guarantee import K_ANONYMITY
 from microagg.privacy.verify import Recount, recount
@@ -264,12 +265,13 @@ def _loss(request: ReportRequest, part: Part, attributes: Sequence[str], all_lab
     total = 0.0
     for name in attributes:
         try:
-            before, after = pair(before_all, after_all, name, request.schema[name]).points()
+            both = pair(before_all, after_all, name, request.schema[name])
+            before, after = attribute_points(both, missing_apart=False)
         except TableError as error:  # a text file need not say what its values were
             return CellLoss(part, f"Cannot be measured: {error}.")
         with np.errstate(over="ignore", invalid="ignore"):
-            lost += ((before - after) ** 2).sum(axis=1)
-            total += float(before.var(axis=0).sum())
+            lost += row_distances(before, after)
+            total += spread_within(before, np.zeros(len(rows), dtype=np.int64))
     kept, labels = np.unique(all_labels[rows], return_inverse=True)
     if not (np.isfinite(lost).all() and np.isfinite(total)):
         return CellLoss(part, "Numbers are too large for their squared distances.")

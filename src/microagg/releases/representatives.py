@@ -17,6 +17,7 @@ from microagg.aggregate.centroid import (
     cell_medoids,
     cell_modes,
     cell_taxonomic_centres,
+    nearest_of_cells,
     round_to_resolution,
 )
 from microagg.aggregate.content import Content
@@ -35,6 +36,7 @@ from microagg.aggregate.spikes import Spike, draw_around, find_spike
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Representative
 from microagg.schema.encode import EncodedColumn
+from microagg.space.points import Points, distances_to_centroids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +49,7 @@ _LARGEST_INTEGER = 2.0**61
 
 
 def published_columns(
-    measured: Sequence[EncodedColumn], cells: Cells, matrix: FloatArray, recipe: Recipe
+    measured: Sequence[EncodedColumn], cells: Cells, points: Points, recipe: Recipe
 ) -> dict[str, pa.Array]:
     """What each record's cell publishes, column by column."""
     medoids: npt.NDArray[np.int64] | None = None
@@ -55,7 +57,7 @@ def published_columns(
     for column in measured:
         choice = recipe.representative_of(column.name)
         if choice is Representative.MEDOID:
-            medoids = cell_medoids(matrix, cells) if medoids is None else medoids
+            medoids = _medoids(points, cells) if medoids is None else medoids
             lacking = np.bincount(cells.labels, weights=column.missing) > 0
             values = np.where(lacking, np.nan, column.values[medoids])
             values = round_values(column, values) if column.kind is Kind.NUMERIC else values
@@ -63,6 +65,13 @@ def published_columns(
             values = _representatives(column, choice, cells)
         arrays[column.name] = column.publish(values[cells.labels])
     return arrays
+
+
+def _medoids(points: Points, cells: Cells) -> npt.NDArray[np.int64]:
+    """The record of each cell nearest to the cell's centroid."""
+    if not points.nominal:
+        return cell_medoids(points.values, cells)
+    return nearest_of_cells(distances_to_centroids(points, cells.labels, len(cells.sizes), cells.record_weights), cells)
 
 
 def sampled_columns(

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from microagg._typing import IntArray
 from microagg.errors import RecipeError, did_you_mean
+from microagg.space.points import Points
 from microagg.tables.phrases import names_phrase
 
-__all__ = ["BlockForm", "association", "choose_blocks", "contiguous_blocks", "correlated_blocks", "spread_blocks"]
+__all__ = [
+    "BlockForm",
+    "association",
+    "choose_blocks",
+    "contiguous_blocks",
+    "correlated_blocks",
+    "needs_association",
+    "spread_blocks",
+]
 
 Blocks = tuple[tuple[str, ...], ...]
 
@@ -106,21 +117,72 @@ def given_blocks(names: Sequence[str], given: Sequence[Sequence[str]]) -> Blocks
     return tuple(tuple(block) for block in given)
 
 
-def association(coordinates: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+def association(attributes: Sequence[npt.NDArray[np.float64] | Points]) -> npt.NDArray[np.float64]:
     """How strongly attributes go together, in [0, 1]: the square root of the RV coefficient.
 
     For two attributes of one coordinate each (numbers, ranks) this is the absolute correlation; attributes of several
     coordinates (categories) are compared as wholes. A constant attribute goes with nothing.
+
+    Parameters
+    ----------
+    attributes : sequence of ndarray of shape (n_records, n_coordinates), or of Points
+        Each attribute alone. Codes with a weight per mismatch are counted, not turned into coordinates.
     """
-    centred = [points - points.mean(axis=0) for points in coordinates]
-    own = np.array([np.sqrt(((points.T @ points) ** 2).sum()) for points in centred])
-    result = np.eye(len(coordinates))
-    for i in range(len(coordinates)):
+    sides = [_side_of(points) for points in attributes]
+    own = np.array([np.sqrt(_shared(side, side)) for side in sides])
+    result = np.eye(len(sides))
+    for i in range(len(sides)):
         for j in range(i):
             scale = own[i] * own[j]
-            shared = ((centred[i].T @ centred[j]) ** 2).sum()
-            result[i, j] = result[j, i] = np.sqrt(shared / scale) if scale > 0 else 0.0
+            result[i, j] = result[j, i] = np.sqrt(_shared(sides[i], sides[j]) / scale) if scale > 0 else 0.0
     return result
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """A nominal attribute: its codes, and the squared distance of two that differ."""
+
+    codes: IntArray
+    weight: float
+
+
+def _side_of(attribute: npt.NDArray[np.float64] | Points) -> npt.NDArray[np.float64] | _Codes:
+    """Codes as they are, if a weight is all there is to them; centred coordinates otherwise."""
+    if isinstance(attribute, Points):
+        telling = attribute.telling()
+        is_plain = len(telling.nominal) == 1 and telling.nominal[0].table is None
+        if is_plain and not telling.numbers.any() and telling.n_numbers == 1:
+            return _Codes(telling.values[:, 1].astype(np.int64), telling.nominal[0].weight)
+        attribute = attribute.coordinates()
+    centred: npt.NDArray[np.float64] = attribute - attribute.mean(axis=0)
+    return centred
+
+
+def _shared(one: npt.NDArray[np.float64] | _Codes, two: npt.NDArray[np.float64] | _Codes) -> float:
+    """The sum of the squared products of all coordinates of one attribute with all of the other."""
+    if isinstance(one, _Codes) and isinstance(two, _Codes):
+        # Coordinates are 0 or sqrt(weight / 2): their products are counts of pairs, less what independence would give.
+        n_codes = int(two.codes.max()) + 1
+        pairs, counts = np.unique(one.codes * n_codes + two.codes, return_counts=True)
+        first, second = np.divmod(pairs, n_codes)
+        of_one, of_two = (np.bincount(side.codes).astype(np.float64) for side in (one, two))
+        n_records = len(one.codes)
+        expected = of_one[first] * of_two[second] / n_records
+        elsewhere = float(of_one @ of_one) * float(of_two @ of_two) / n_records**2 - float((expected**2).sum())
+        found = float(((counts - expected) ** 2).sum()) + max(elsewhere, 0.0)
+        return found * one.weight * two.weight / 4.0
+    if isinstance(one, _Codes):
+        one, two = two, one
+    assert not isinstance(one, _Codes)
+    if isinstance(two, _Codes):
+        sums = np.array([np.bincount(two.codes, weights=column) for column in one.T])
+        return float((sums**2).sum()) * two.weight / 2.0
+    return float(((one.T @ two) ** 2).sum())
+
+
+def needs_association(form: BlockForm) -> bool:
+    """Whether attributes are put into blocks by how strongly they go together."""
+    return form in (BlockForm.CORRELATED, BlockForm.SPREAD)
 
 
 def choose_blocks(
@@ -129,7 +191,7 @@ def choose_blocks(
     *,
     size: int | None = None,
     given: Sequence[Sequence[str]] | None = None,
-    coordinates: Sequence[npt.NDArray[np.float64]] = (),
+    points: Sequence[npt.NDArray[np.float64] | Points] = (),
 ) -> Blocks:
     """Put attributes into blocks.
 
@@ -142,8 +204,8 @@ def choose_blocks(
         Attributes per block, for ``contiguous``, ``correlated`` and ``spread``.
     given : sequence of sequences of str
         The blocks, for ``given``.
-    coordinates : sequence of ndarray of shape (n_records, n_coordinates)
-        Each attribute's coordinates in the space, for ``correlated`` and ``spread``.
+    points : sequence of ndarray of shape (n_records, n_coordinates), or of Points
+        Each attribute in the space, for ``correlated`` and ``spread``.
     """
     if form is BlockForm.ONE:
         return (tuple(names),)
@@ -153,4 +215,4 @@ def choose_blocks(
     if form is BlockForm.CONTIGUOUS:
         return contiguous_blocks(names, size)
     form_blocks = correlated_blocks if form is BlockForm.CORRELATED else spread_blocks
-    return form_blocks(names, association(coordinates), size)
+    return form_blocks(names, association(points), size)

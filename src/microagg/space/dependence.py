@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from microagg._typing import FloatArray
+from microagg.space.points import Points, join_points
 
-__all__ = ["dependence_space", "dependence_weight", "total_distortion"]
+__all__ = ["dependence_points", "dependence_space", "dependence_weight", "total_distortion"]
 
 
 def dependence_weight(lambda_: float, n_quasi_identifiers: int, n_confidential: int) -> float:
@@ -79,6 +80,15 @@ def dependence_space(
         return np.ascontiguousarray(confidential)
     beta = dependence_weight(lambda_, m_x, m_y)
     return np.ascontiguousarray(np.hstack([quasi_identifiers, beta * confidential]))
+
+
+def dependence_points(quasi_identifiers: Points, confidential: Points, lambda_: float, *, m_x: int, m_y: int) -> Points:
+    """The same as :func:`dependence_space` of numbers and codes."""
+    if lambda_ == 0.0:
+        return quasi_identifiers
+    if lambda_ == 1.0:
+        return confidential
+    return join_points([quasi_identifiers, confidential.times(dependence_weight(lambda_, m_x, m_y))])
 
 
 def total_distortion(d_x: float, d_y: float, lambda_: float) -> float:

@@ -15,7 +15,7 @@ from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.schema.taxonomy import Taxonomy, category_text
-from microagg.space.points import NominalColumn, Points, join_points
+from microagg.space.points import NominalColumn, Points, join_points, points_at_squared_distances
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Space", "mixed_points", "mixed_space"]
@@ -144,20 +144,3 @@ def _category_points(measured: EncodedColumn) -> npt.NDArray[np.float64]:
         # Two categories need one coordinate, and C of them the corners of a simplex with edges of length 1.
         return np.array([[0.0], [1.0]])[:n_categories] if n_categories <= 2 else np.eye(n_categories) / np.sqrt(2.0)
     return points_at_squared_distances(taxonomy.distances(measured.labels))
-
-
-def points_at_squared_distances(squared: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Points whose squared Euclidean distances are `squared` (classical scaling).
-
-    Examples
-    --------
-    >>> points = points_at_squared_distances(np.array([[0.0, 4.0], [4.0, 0.0]]))
-    >>> float(round(((points[0] - points[1]) ** 2).sum(), 12))
-    4.0
-    """
-    centred = squared - squared.mean(axis=0)
-    gram = -0.5 * (centred - centred.mean(axis=1)[:, None])
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    keep = eigenvalues > 1e-12 * max(eigenvalues.max(initial=0.0), 1e-300)
-    points: npt.NDArray[np.float64] = vectors[:, keep] * np.sqrt(eigenvalues[keep])
-    return points

@@ -11,7 +11,8 @@ which for a weight w per mismatch is w (1/2 - s_c + 1/2 sum of s_b^2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,14 @@ from microagg._scaling import exponent_near_one, times_power_of_two
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
 
-__all__ = ["NominalColumn", "Points", "distances_to_centroids", "join_points"]
+__all__ = [
+    "NominalColumn",
+    "Points",
+    "code_distances_to_cells",
+    "distances_to_centroids",
+    "join_points",
+    "points_at_squared_distances",
+]
 
 _MOST_BYTES = 4 * 2**30  # of a table of distances between the categories of one attribute
 _PAIRS_AT_ONCE = 4_000_000  # of categories in a cell
@@ -48,6 +56,24 @@ class NominalColumn:
     weight: float = 1.0
     table: FloatArray | None = None
     to_missing: FloatArray | None = None
+
+    def times(self, factor: float) -> NominalColumn:
+        """The same attribute with squared distances times a factor."""
+        return replace(
+            self,
+            weight=self.weight * factor,
+            table=None if self.table is None else self.table * factor,
+            to_missing=None if self.to_missing is None else self.to_missing * factor,
+        )
+
+    def corners(self) -> FloatArray:
+        """A point for each category, so that squared distances between them are those wanted."""
+        if self.table is not None:
+            return points_at_squared_distances(self.table)
+        # Two categories need one coordinate, and C of them the corners of a simplex.
+        if self.n_categories <= 2:
+            return math.sqrt(self.weight) * np.arange(self.n_categories, dtype=np.float64)[:, None]
+        return math.sqrt(0.5 * self.weight) * np.eye(self.n_categories)
 
     def among(self, codes: IntArray) -> NominalColumn:
         """The same attribute where only `codes` (ascending) occur, which become 0, 1, ...; missing a code like others.
@@ -98,14 +124,14 @@ class Points:
 
     @property
     def n_numbers(self) -> int:
-        return self.values.shape[1] - len(self.nominal)
+        return int(self.values.shape[1]) - len(self.nominal)
 
     @property
     def numbers(self) -> FloatArray:
         return self.values[:, : self.n_numbers]
 
     @property
-    def exponent_near_one(self) -> int:
+    def exponent(self) -> int:
         """The exponent of the power of two by which squared distances neither overflow nor vanish; 0: as they are."""
         weights = np.array([column.weight for column in self.nominal])
         return exponent_near_one([self.numbers, np.sqrt(weights)])
@@ -116,14 +142,51 @@ class Points:
         values[:, : self.n_numbers] = times_power_of_two(self.numbers, exponent)
         return Points(values, tuple(_scaled(column, 2 * exponent) for column in self.nominal))
 
+    def times(self, factor: float) -> Points:
+        """All distances times a factor."""
+        values = self.values.copy()
+        values[:, : self.n_numbers] *= factor
+        return Points(values, tuple(column.times(factor**2) for column in self.nominal))
+
     def near_one(self) -> Points:
         """The same records on a scale on which squared distances neither overflow nor vanish."""
-        exponent = self.exponent_near_one
+        exponent = self.exponent
         return self.times_power_of_two(exponent) if exponent else self
+
+    def centred(self) -> Points:
+        """The same distances, with numbers of mean 0."""
+        values = self.values.copy()
+        values[:, : self.n_numbers] -= self.numbers.mean(axis=0)
+        return replace(self, values=values)
+
+    @property
+    def n_coordinates(self) -> int:
+        """How many coordinates `coordinates` makes, at most."""
+        return self.n_numbers + sum(column.n_categories for column in self.nominal)
+
+    def coordinates(self) -> FloatArray:
+        """The records as coordinates, whose squared Euclidean distances are these; only codes that occur count."""
+        if not self.nominal:
+            return self.values
+        parts = [self.numbers]
+        for codes, column in zip(self.values[:, self.n_numbers :].T, self.nominal, strict=True):
+            found, dense = np.unique(codes.astype(np.int64), return_inverse=True)
+            parts.append(column.among(found).corners()[dense])
+        return np.ascontiguousarray(np.hstack(parts))
 
     def take(self, records: IntArray) -> Points:
         """Some of the records."""
         return replace(self, values=self.values[records])
+
+    def has_distances_of(self, other: Points) -> bool:
+        """Whether both have the same columns, apart from some on which records do not differ."""
+        one, two = self.telling(), other.telling()
+        return np.array_equal(one.values, two.values) and all(
+            first.weight == second.weight
+            and (first.table is None) == (second.table is None)
+            and (first.table is None or second.table is None or np.array_equal(first.table, second.table))
+            for first, second in zip(one.nominal, two.nominal, strict=True)
+        )
 
     def telling(self) -> Points:
         """The same distances by columns on which records differ; only codes that occur, those with a table last.
@@ -182,7 +245,7 @@ def distances_to_centroids(
     """
     points = points.telling()
     counted = np.ones(len(labels)) if weights is None else weights
-    sizes = np.bincount(labels, weights=counted, minlength=n_cells)
+    sizes = np.asarray(np.bincount(labels, weights=counted, minlength=n_cells), dtype=np.float64)
     a_member = np.empty(n_cells, dtype=np.int64)
     a_member[labels] = np.arange(len(labels))
     total = np.zeros(len(points))
@@ -233,3 +296,67 @@ def _mean_distances(cell: IntArray, category: IntArray, share: FloatArray, table
         towards[first:last] = np.bincount(row - first, weights=terms, minlength=last - first)
         first = last
     return towards
+
+
+def code_distances_to_cells(
+    points: Points, members: IntArray, labels: IntArray, n_cells: int
+) -> list[Callable[[int], FloatArray]]:
+    """For each column of codes: a function from a record to the squared distances of its code to all cells' centroids.
+
+    Parameters
+    ----------
+    points : Points
+        In the form of `Points.telling`.
+    members : ndarray
+        Records that have a cell.
+    labels : ndarray
+        Their cells; every cell has a record.
+    n_cells : int
+    """
+    codes = points.values[:, points.n_numbers :].astype(np.int64)
+    sizes = np.bincount(labels, minlength=n_cells)
+    return [_distances_to_cells(codes[:, j], column, members, labels, sizes) for j, column in enumerate(points.nominal)]
+
+
+def _distances_to_cells(
+    codes: IntArray, column: NominalColumn, members: IntArray, labels: IntArray, sizes: IntArray
+) -> Callable[[int], FloatArray]:
+    pairs, counts = np.unique(labels * column.n_categories + codes[members], return_counts=True)
+    cell, category = np.divmod(pairs, column.n_categories)
+    if column.table is None:
+        squares = np.bincount(cell, weights=counts * counts)
+        twice = 2.0 * (sizes * sizes).astype(np.float64)
+
+        def by_mismatch(record: int) -> FloatArray:
+            wanted = np.arange(len(sizes)) * column.n_categories + codes[record]
+            places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+            same = np.where(pairs[places] == wanted, counts[places], 0)
+            found: FloatArray = column.weight * ((sizes * sizes - 2 * sizes * same + squares) / twice)
+            return found
+
+        return by_mismatch
+    table = column.table
+    spread = np.bincount(cell, weights=counts * _mean_distances(cell, category, counts / sizes[cell], table)) / sizes
+
+    def by_table(record: int) -> FloatArray:
+        means = np.bincount(cell, weights=counts * table[codes[record], category]) / sizes
+        return np.maximum(means - 0.5 * spread, 0.0)
+
+    return by_table
+
+
+def points_at_squared_distances(squared: FloatArray) -> FloatArray:
+    """Points whose squared Euclidean distances are `squared` (classical scaling).
+
+    Examples
+    --------
+    >>> points = points_at_squared_distances(np.array([[0.0, 4.0], [4.0, 0.0]]))
+    >>> float(round(((points[0] - points[1]) ** 2).sum(), 12))
+    4.0
+    """
+    centred = squared - squared.mean(axis=0)
+    gram = -0.5 * (centred - centred.mean(axis=1)[:, None])
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    keep = eigenvalues > 1e-12 * max(eigenvalues.max(initial=0.0), 1e-300)
+    points: FloatArray = vectors[:, keep] * np.sqrt(eigenvalues[keep])
+    return points

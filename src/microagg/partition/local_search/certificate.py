@@ -21,7 +21,9 @@ from microagg._progress import report
 from microagg._scaling import times_power_of_two
 from microagg._threads import cores
 from microagg._typing import FloatArray, IntArray
+from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.recombine import distinct_cells, sse_of_cells
+from microagg.space.points import Points
 
 __all__ = ["Certificate", "certify"]
 
@@ -34,6 +36,7 @@ _LOWERED = 0.97
 _EXACT_FROM = 0.6  # share of the time after which rounds are exact, so that some bound is proved
 _CANDIDATES = 2_000  # per star, in exact rounds
 _KEPT = 4  # new cells around each record and round
+_MOST_COORDINATES = 20_000_000
 _COLUMNS_PER_RECORD = 15  # above, cells that cost far more than they earn are forgotten
 
 
@@ -81,21 +84,23 @@ class Certificate:
         return f"{np.floor(percent * 1e4) / 1e4 if down else percent:.4f}"
 
 
-def certify(X: FloatArray, partitions: Sequence[IntArray], k: int, halt: StopCondition) -> Certificate:
+def certify(points: Points, partitions: Sequence[IntArray], k: int, halt: StopCondition) -> Certificate:
     """Bound the SSE of every partition from below; the first of `partitions` is the one to judge, all give cells.
 
-    `halt` has a time limit.
+    `halt` has a time limit. Codes are searched as coordinates, if these are few enough for any bound to be proved.
     """
-    X = X - X.mean(axis=0)
-    total = float((X**2).sum())
-    sse = float(sse_of_cells(X, distinct_cells(partitions[:1])).sum())
-    if len(X) < 2 * k or sse <= 0.0 or total <= 0.0:
+    points = points.centred()
+    total = within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
+    sse = float(sse_of_cells(points, distinct_cells(partitions[:1])).sum())
+    if len(points) < 2 * k or sse <= 0.0 or total <= 0.0:
         return Certificate(sse, sse, total, k, True)  # one cell is all there is, or nothing is lost
-    if not np.isfinite(total) or halt.now():
+    too_large = points.n_coordinates * len(points) > _MOST_COORDINATES
+    if not np.isfinite(total) or too_large or halt.now():
         return Certificate(None, sse, total, k, False)
     known = [cell for cell in distinct_cells(partitions) if len(cell) < 2 * k]
     # Cells cost about 1, far above the solver's tolerances.
-    scale = len(X) / (k * sse)
+    scale = len(points) / (k * sse)
+    X = points.coordinates()
     bound, finished = _ColumnGeneration(X * np.sqrt(scale), k, known, halt, 100.0 / (scale * total)).run()
     lower = None if bound is None else min(bound / scale, sse)
     return Certificate(lower, sse, total, k, finished)
@@ -116,7 +121,7 @@ class _ColumnGeneration:
         self.halt = halt
         self.seconds = halt.seconds_left or 1e-9
         self.cells = cells
-        self.costs = sse_of_cells(X, cells)
+        self.costs = sse_of_cells(Points(X), cells)
         self.known = set(cells)
         self.n_given = len(cells)
         self.bound: float | None = None
@@ -267,7 +272,7 @@ class _ColumnGeneration:
         """Take in the cells that gain most at the latest prices."""
         if not found:
             return
-        costs = sse_of_cells(self.X, found)
+        costs = sse_of_cells(Points(self.X), found)
         gains = np.array([prices[list(cell)].sum() for cell in found]) - costs
         taken = np.argsort(-gains, kind="stable")[: len(self.X)]
         new = [found[i] for i in taken]

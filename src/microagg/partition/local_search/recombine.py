@@ -9,6 +9,7 @@ import numpy as np
 
 from microagg._halt import StopCondition, unless_halted
 from microagg._typing import FloatArray, IntArray
+from microagg.space.points import Points, distances_to_centroids
 
 __all__ = ["distinct_cells", "recombined", "sse_of_cells"]
 
@@ -40,13 +41,20 @@ def distinct_cells(partitions: Sequence[IntArray]) -> list[tuple[int, ...]]:
     return list(cells)
 
 
-def sse_of_cells(X: FloatArray, cells: Sequence[tuple[int, ...]]) -> FloatArray:
+def sse_of_cells(points: Points, cells: Sequence[tuple[int, ...]]) -> FloatArray:
     """The SSE of each cell."""
+    if points.nominal:
+        sizes = [len(cell) for cell in cells]
+        labels = np.repeat(np.arange(len(cells)), sizes)
+        members = np.fromiter((record for cell in cells for record in cell), dtype=np.int64, count=sum(sizes))
+        squared = distances_to_centroids(points.take(members), labels, len(cells))
+        return np.asarray(np.bincount(labels, weights=squared, minlength=len(cells)), dtype=np.float64)
+    X = points.values
     return np.array([float(((X[list(cell)] - X[list(cell)].mean(axis=0)) ** 2).sum()) for cell in cells])
 
 
 def recombined(
-    X: FloatArray, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), halt: StopCondition | None = None
+    points: Points, partitions: Sequence[IntArray], met: Sequence[IntArray] = (), halt: StopCondition | None = None
 ) -> tuple[IntArray | None, bool]:
     """A partition of little SSE made of cells of the given ones, and whether the solver's time was over before its end.
 
@@ -62,19 +70,20 @@ def recombined(
     halt = halt or StopCondition()
     limit = time.monotonic() + _SECONDS
     cells = distinct_cells([*partitions, *met])
-    small = len(X) <= _SMALL * len(np.unique(partitions[0]))
+    n_records = len(points)
+    small = n_records <= _SMALL * len(np.unique(partitions[0]))
     n_sure = len(distinct_cells(partitions if small else partitions[:1]))
     sizes = np.array([len(cell) for cell in cells])
     records = np.concatenate([np.array(cell) for cell in cells])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    covers = csc_array((np.ones(len(records)), records, starts), shape=(len(X), len(cells)))
-    costs = sse_of_cells(X, cells)
+    covers = csc_array((np.ones(len(records)), records, starts), shape=(n_records, len(cells)))
+    costs = sse_of_cells(points, cells)
     costs *= len(cells) / (costs.sum() or 1.0)
     relaxed = unless_halted(
         lambda: linprog(
             costs,
             A_eq=covers,
-            b_eq=np.ones(len(X)),
+            b_eq=np.ones(n_records),
             method="highs-ds",
             options={"time_limit": _left(limit, halt), "maxiter": _ITERATIONS},
         ),
@@ -83,7 +92,7 @@ def recombined(
     if relaxed is None or relaxed.status != 0:
         return None, time.monotonic() >= limit
     beyond = costs - covers.T @ relaxed.eqlin.marginals
-    cheapest = np.argsort(beyond, kind="stable")[: int(_CELLS_PER_RECORD * len(X))]
+    cheapest = np.argsort(beyond, kind="stable")[: int(_CELLS_PER_RECORD * n_records)]
     kept = np.union1d(np.arange(n_sure), cheapest)
     solved = unless_halted(
         lambda: milp(
@@ -98,7 +107,7 @@ def recombined(
     was_cut = time.monotonic() >= limit
     if solved is None or solved.x is None:
         return None, was_cut
-    labels = np.full(len(X), -1, dtype=np.int64)
+    labels = np.full(n_records, -1, dtype=np.int64)
     for number, chosen in enumerate(kept[solved.x > 0.5]):
         labels[list(cells[chosen])] = number
     return (labels if (labels >= 0).all() else None), was_cut

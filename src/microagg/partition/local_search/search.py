@@ -17,7 +17,10 @@ from microagg._halt import INTERRUPT, StopCondition
 from microagg._progress import report
 from microagg._threads import cores
 from microagg._typing import FloatArray, IntArray
+from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.efforts import Effort, annealing_steps
+from microagg.partition.nominal import nominal_of
+from microagg.space.points import Points
 
 __all__ = ["Found", "Pools", "chance_states", "search_cells"]
 
@@ -59,19 +62,20 @@ class Found:
 class Pools:
     """Records with their near records, ready to be searched for cells of k to 2k - 1; not if it was halted before."""
 
-    def __init__(self, X: FloatArray, k: int, halt: StopCondition) -> None:
+    def __init__(self, points: Points, k: int, halt: StopCondition) -> None:
         self.k = k
-        self.X = np.ascontiguousarray(X - X.mean(axis=0))
-        self.total = float((self.X**2).sum())
+        points, n_records = points.centred(), len(points)
+        self.total = within_cell_sse(points, np.zeros(n_records, dtype=np.int64), 1)
         self.swept_cells = min(max(1_200 // (2 * k - 1), 2), _SWEPT_CELLS)
         # Large cells make large pools: fewer of them at a time.
         self.fewest, self.most = (3, 5) if k < 50 else (2, min(4, self.swept_cells))
-        self.searchable = len(X) >= 2 * k and 2 * (2 * k - 1) <= _LARGEST_POOL
+        self.searchable = n_records >= 2 * k and 2 * (2 * k - 1) <= _LARGEST_POOL
         # Records that are near each other lie near each other in memory: many searches spend their time fetching.
-        self.order = split_order(self.X, halt) if len(X) > _ALL_PAIRS_UP_TO else np.arange(len(X))
-        self.X = np.ascontiguousarray(self.X[self.order])
+        self.order = split_order(points, halt) if n_records > _ALL_PAIRS_UP_TO else np.arange(n_records)
+        points = points.take(self.order)
+        self.X, self.nominal = points.values, nominal_of(points)
         if self.searchable:
-            self.near = near_records(self.X, k, halt)
+            self.near = near_records(points, k, halt)
             self.searchable = not halt.now()
 
     def search(self, start: IntArray, effort: Effort, chance: IntArray, halt: StopCondition, found: Found) -> None:
@@ -99,7 +103,9 @@ class Pools:
                 if halt.now():
                     break
                 some = seeds[first : first + portion]
-                gain += sweep(self.X, self.near, cells, pool, self.k, some, self.swept_cells, chance, halt.flag)
+                gain += sweep(
+                    self.X, self.near, cells, pool, self.k, some, self.swept_cells, chance, halt.flag, self.nominal
+                )
             _, sse = self._distances(cells)
             found.offer(cells.label, sse)
             if gain <= _ENOUGH_GAIN * sse or halt.now():
@@ -118,7 +124,7 @@ class Pools:
             warmth = effort.hottest * max(0.0, 1.0 - done / steps / _COLD_FROM) ** 2
             weights = np.cumsum(distances)
             sizes = (now, self.fewest, self.most)
-            anneal(self.X, self.near, cells, pool, self.k, *sizes, warmth, weights, chance, halt.flag)
+            anneal(self.X, self.near, cells, pool, self.k, *sizes, warmth, weights, chance, halt.flag, self.nominal)
             done += now
             distances, sse = self._distances(cells)
             found.offer(cells.label, sse)
@@ -137,24 +143,29 @@ class Pools:
 
     def _distances(self, cells: Any) -> tuple[FloatArray, float]:
         """Each record's distance to the centroid of its cell, and the SSE."""
+        return self.distances_to_centroids(cells.label, len(cells.size))
+
+    def distances_to_centroids(self, labels: IntArray, most_cells: int) -> tuple[FloatArray, float]:
+        """Each record's distance to the centroid of its cell, and the SSE; records as they lie in memory."""
         from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
 
         distances = np.empty(len(self.X))
-        sse = distances_to_centroids(self.X, cells.label, len(cells.size), distances)
+        sse = distances_to_centroids(self.X, labels, most_cells, distances, self.nominal)
         return distances, float(sse)
 
 
-def split_order(X: FloatArray, halt: StopCondition) -> IntArray:
+def split_order(points: Points, halt: StopCondition) -> IntArray:
     """The records in the order of a median split."""
     from microagg.partition._kernels.local_search.split import split_records
     from microagg.partition._kernels.random import seed_rng
 
-    order = np.arange(len(X))
-    split_records(np.ascontiguousarray(X.T), order, 8, seed_rng([0, 0, 0, 0]), 0.0, halt.flag)
+    order = np.arange(len(points))
+    columns = np.ascontiguousarray(points.values.T)
+    split_records(columns, order, 8, seed_rng([0, 0, 0, 0]), 0.0, halt.flag, nominal_of(points))
     return order
 
 
-def near_records(X: FloatArray, k: int, halt: StopCondition) -> npt.NDArray[np.int32]:
+def near_records(points: Points, k: int, halt: StopCondition) -> npt.NDArray[np.int32]:
     """Near records of each record, nearest first: exactly where records are few, nearly where they are many.
 
     Halted, some have none.
@@ -163,23 +174,23 @@ def near_records(X: FloatArray, k: int, halt: StopCondition) -> npt.NDArray[np.i
     from microagg.partition._kernels.local_search.split import split_records
     from microagg.partition._kernels.random import seed_rng
 
-    n_records = len(X)
+    n_records, nominal = len(points), nominal_of(points)
     few = n_records <= _ALL_PAIRS_UP_TO
     wanted = min(max(32 if few else 16, min(2 * k, 128)), n_records - 1)
     nearest = np.full((n_records, wanted), NOBODY, dtype=np.int32)
-    columns = np.ascontiguousarray(X.T)
+    columns = np.ascontiguousarray(points.values.T)
     if few:
-        nearest_of_all(columns, nearest, halt.flag)
+        nearest_of_all(columns, nearest, halt.flag, nominal)
         return nearest
     near = np.full((n_records, wanted), np.inf)
     for turn in range(_SPLITS):
         # A fixed chance: the near records belong to the table, not to a run.
         order = np.arange(n_records)
         chance, wobble = seed_rng([1, 2, 3, turn]), 0.9 if turn else 0.0
-        starts = split_records(columns, order, 3 * wanted, chance, wobble, halt.flag)
+        starts = split_records(columns, order, 3 * wanted, chance, wobble, halt.flag, nominal)
         if halt.now():
             break
-        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearest, near, halt.flag)
+        improve_nearest(np.ascontiguousarray(columns[:, order]), order, starts, nearest, near, halt.flag, nominal)
     return nearest
 
 
@@ -193,7 +204,7 @@ def search_cells(
     tell: Callable[[float, float], None] | None = None,
 ) -> list[Found]:
     """Search from each start, on as many cores as there are runs; an interrupt ends all and keeps what they found."""
-    found = [Found(start[pools.order], _sse(pools.X, start[pools.order])) for start in starts]
+    found = [Found(start[pools.order], _sse(pools, start[pools.order])) for start in starts]
     with ThreadPoolExecutor(max_workers=max(1, min(len(found), cores()))) as workers:
         pending = {
             workers.submit(copy_context().run, pools.search, one.labels, effort, chance, halt, one)
@@ -215,10 +226,8 @@ def search_cells(
     return found
 
 
-def _sse(X: FloatArray, labels: IntArray) -> float:
-    from microagg.partition._kernels.local_search.cell_lists import distances_to_centroids
-
-    return float(distances_to_centroids(X, labels, int(labels.max()) + 1, np.empty(len(X))))
+def _sse(pools: Pools, labels: IntArray) -> float:
+    return pools.distances_to_centroids(labels, int(labels.max()) + 1)[1]
 
 
 def _loss(pools: Pools, found: Sequence[Found]) -> float:

@@ -7,9 +7,11 @@ import time
 import numpy as np
 
 from microagg._halt import INTERRUPT, StopCondition
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import IntArray
 from microagg.partition._mdav_search import mdav_cells_unless
 from microagg.partition.base import cells_in_order
+from microagg.partition.nominal import nominal_of
+from microagg.space.points import Points
 
 __all__ = ["MDAV", "MEDIAN_SPLITS", "SPLIT", "cells_below_2k", "split_cells", "start_of_search"]
 
@@ -24,12 +26,13 @@ _PACE_FROM = 0.2  # seconds after which the pace is believed
 _BLOCK = 8_000  # records, at least
 
 
-def start_of_search(X: FloatArray, k: int, wanted: str, halt: StopCondition) -> tuple[IntArray, str]:
+def start_of_search(points: Points, k: int, wanted: str, halt: StopCondition) -> tuple[IntArray, str]:
     """The cells to begin with, and how they were formed: by MDAV, by MDAV in blocks, or some by median splits alone.
 
     Parameters
     ----------
-    X : ndarray of shape (n_records, n_attributes)
+    points : Points
+        Where there are codes, in the form of `Points.telling`.
     k : int
     wanted : {"auto", "mdav", "split"}
         "auto" takes MDAV where that costs no more than a short search: always up to 20,000 records, above by a count
@@ -38,18 +41,18 @@ def start_of_search(X: FloatArray, k: int, wanted: str, halt: StopCondition) -> 
         MDAV is given up where its pace says that the time limit would end before it. Records that have no cell when
         the limit is over get theirs by median splits.
     """
-    labels = np.full(len(X), -1, dtype=np.int64)
+    labels = np.full(len(points), -1, dtype=np.int64)
     how = SPLIT
     if wanted != SPLIT:
-        labels = mdav_cells_unless(X, k, _Patience(len(X), judged=wanted == "auto", halt=halt))
+        labels = mdav_cells_unless(points, k, _Patience(len(points), judged=wanted == "auto", halt=halt))
         how = MDAV
     if halt.reason == INTERRUPT:
         raise KeyboardInterrupt
     if (labels < 0).any() and not halt.now():
-        labels = split_cells(X, k, halt)
+        labels = split_cells(points, k, halt)
         how = SPLIT
     if (labels < 0).any():
-        labels = _others_split(X, labels, k, halt)
+        labels = _others_split(points, labels, k, halt)
         how = MEDIAN_SPLITS
     return cells_in_order(labels), how
 
@@ -81,18 +84,18 @@ class _Patience:
         return now + (1.0 - done) * (now - when) / (done - first) > self.halt.deadline - late
 
 
-def split_cells(X: FloatArray, k: int, halt: StopCondition) -> IntArray:
+def split_cells(points: Points, k: int, halt: StopCondition) -> IntArray:
     """Halve the records along their widest attribute down to small blocks, and form cells by MDAV in each.
 
     Unlike MDAV of the whole, the time grows with n log n. Halted, blocks without cells have -1.
     """
-    labels = np.full(len(X), -1, dtype=np.int64)
+    labels = np.full(len(points), -1, dtype=np.int64)
     n_cells = 0
     # Blocks of a multiple of k, so that all but one leave no records over.
-    for block in _runs(X, k * max(-(-_BLOCK // k), 8), halt):
+    for block in _runs(points, k * max(-(-_BLOCK // k), 8), halt):
         if halt.now():
             break
-        within = mdav_cells_unless(X[block], k, _never)
+        within = mdav_cells_unless(_some(points, block), k, _never)
         labels[block] = within + n_cells
         n_cells += int(within.max()) + 1
     return labels
@@ -102,16 +105,16 @@ def _never(share: float, cost: float, scans: bool) -> bool:
     return False
 
 
-def _others_split(X: FloatArray, labels: IntArray, k: int, halt: StopCondition) -> IntArray:
+def _others_split(points: Points, labels: IntArray, k: int, halt: StopCondition) -> IntArray:
     """Give the records without a cell theirs by median splits; they are at least k."""
     others = np.flatnonzero(labels < 0)
-    order, starts = _split(X[others], k, halt)
+    order, starts = _split(_some(points, others), k, halt)
     labels = labels.copy()
     labels[others[order]] = labels.max() + 1 + np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return labels
 
 
-def cells_below_2k(X: FloatArray, labels: IntArray, k: int) -> IntArray:
+def cells_below_2k(points: Points, labels: IntArray, k: int) -> IntArray:
     """Split every cell of 2k records or more along its widest attribute; a split never raises the SSE."""
     sizes = np.bincount(labels)
     large = np.flatnonzero(sizes >= 2 * k)
@@ -123,19 +126,25 @@ def cells_below_2k(X: FloatArray, labels: IntArray, k: int) -> IntArray:
     ends = np.cumsum(sizes)
     for cell in large:
         members = order[ends[cell] - sizes[cell] : ends[cell]]
-        for run in _runs(X[members], k, StopCondition())[1:]:
+        for run in _runs(_some(points, members), k, StopCondition())[1:]:
             labels[members[run]] = n_cells
             n_cells += 1
     return labels
 
 
-def _runs(X: FloatArray, unit: int, halt: StopCondition) -> list[IntArray]:
+def _some(points: Points, records: IntArray) -> Points:
+    """Some of the records, in the form that kernels work on."""
+    some = points.take(records)
+    return some.telling() if points.nominal else some
+
+
+def _runs(points: Points, unit: int, halt: StopCondition) -> list[IntArray]:
     """Records in runs of unit to 2 unit - 1."""
-    order, starts = _split(X, unit, halt)
+    order, starts = _split(points, unit, halt)
     return np.split(order, starts[1:-1])
 
 
-def _split(X: FloatArray, unit: int, halt: StopCondition) -> tuple[IntArray, IntArray]:
+def _split(points: Points, unit: int, halt: StopCondition) -> tuple[IntArray, IntArray]:
     """An order of the records, and where its runs of unit to 2 unit - 1 start, halved along the widest attribute.
 
     A time limit does not cut this, about a second for a million records: there has to be some start.
@@ -143,9 +152,10 @@ def _split(X: FloatArray, unit: int, halt: StopCondition) -> tuple[IntArray, Int
     from microagg.partition._kernels.local_search.split import split_records
     from microagg.partition._kernels.random import seed_rng
 
-    order = np.arange(len(X))
+    order = np.arange(len(points))
     flag = halt.then(None).flag
-    starts = split_records(np.ascontiguousarray(X.T), order, unit, seed_rng([0, 0, 0, 0]), 0.0, flag)
+    columns = np.ascontiguousarray(points.values.T)
+    starts = split_records(columns, order, unit, seed_rng([0, 0, 0, 0]), 0.0, flag, nominal_of(points))
     if halt.reason == INTERRUPT:
         raise KeyboardInterrupt
     return order, starts

@@ -7,23 +7,26 @@ from collections.abc import Callable
 
 import numpy as np
 
+from microagg._kernels.codes import CENTROID
 from microagg._typing import FloatArray, IntArray
+from microagg.partition.nominal import nominal_of
 from microagg.partition.uncompiled.remaining import Remaining, nearest
 from microagg.partition.uncompiled.sums import add_compensated, squared_distances, sum_columns
+from microagg.space.points import Points, code_distances_to_cells
 
-__all__ = ["form_vmdav_cells"]
+__all__ = ["form_vmdav_cells", "join_nearest", "order_outside_in"]
 
 
 _GONE = np.inf  # never the nearest
 
 
-def form_vmdav_cells(X: FloatArray, k: int, gamma: float, goes_on: Callable[[int, int], bool]) -> IntArray:
+def form_vmdav_cells(points: Points, k: int, gamma: float, goes_on: Callable[[int, int], bool]) -> IntArray:
     """Label records by V-MDAV's cells.
 
     Parameters
     ----------
-    X : ndarray of shape (n_records, n_attributes)
-        Scaled so that no square overflows.
+    points : Points
+        Scaled so that no square overflows; where there are codes, in the form of `Points.telling`.
     k : int
     gamma : float
         How eagerly cells grow; 0: never.
@@ -32,12 +35,12 @@ def form_vmdav_cells(X: FloatArray, k: int, gamma: float, goes_on: Callable[[int
         how often distances to all of them come next. If it says no, they keep -1.
     """
     with np.errstate(under="ignore"):  # kernels do not mind either
-        high, _ = sum_columns(X)
-        from_centre = squared_distances(np.array(X.T, order="C"), high / len(X))
+        X = points.values
+        sums, _ = sum_columns(points.numbers)
         labels: IntArray = np.full(len(X), -1, dtype=np.int64)
-        remaining = Remaining(X)
+        remaining = Remaining(X, nominal_of(points))
         n_cells = 0
-        for seed in np.argsort(-from_centre, kind="stable"):
+        for seed in order_outside_in(points, sums):
             if remaining.count < k:
                 break
             if labels[seed] >= 0:
@@ -49,8 +52,17 @@ def form_vmdav_cells(X: FloatArray, k: int, gamma: float, goes_on: Callable[[int
                 return labels
             n_cells += 1
             remaining.pack()
-        _join_nearest(X, labels, n_cells)
+        join_nearest(points, labels, n_cells)
         return labels
+
+
+def order_outside_in(points: Points, sums: FloatArray) -> IntArray:
+    """The records from the farthest to the nearest to the centroid of all; `sums` are those of the numbers."""
+    nominal = nominal_of(points)
+    centroid = np.full(points.values.shape[1], CENTROID)
+    centroid[: len(sums)] = sums / len(points)
+    with np.errstate(under="ignore"):
+        return np.argsort(-squared_distances(np.array(points.values.T, order="C"), centroid, nominal), kind="stable")
 
 
 def _form_cell(
@@ -94,11 +106,12 @@ def _form_cell(
     return True
 
 
-def _join_nearest(X: FloatArray, labels: IntArray, n_cells: int) -> None:
+def join_nearest(points: Points, labels: IntArray, n_cells: int) -> None:
     """Give each record without a cell to the cell with the nearest centroid (centroids as they were before)."""
     left_over = np.flatnonzero(labels < 0)
     if not len(left_over):
         return
+    X = points.numbers
     members = np.argsort(labels, kind="stable")[len(left_over) :]  # cell by cell, each by record index
     sizes = np.bincount(labels[members], minlength=n_cells)
     starts = np.cumsum(sizes) - sizes
@@ -106,6 +119,11 @@ def _join_nearest(X: FloatArray, labels: IntArray, n_cells: int) -> None:
     for turn in range(int(sizes.max())):  # the next record of every cell that has one
         cells = np.flatnonzero(sizes > turn)
         high[cells], low[cells] = add_compensated(high[cells], low[cells], X[members[starts[cells] + turn]])
-    columns = np.ascontiguousarray((high / sizes[:, np.newaxis]).T)
-    for record in left_over:
-        labels[record] = int(np.argmin(squared_distances(columns, X[record])))
+    centroids = np.ascontiguousarray((high / sizes[:, np.newaxis]).T)
+    of_codes = code_distances_to_cells(points, members, labels[members], n_cells)
+    with np.errstate(under="ignore"):
+        for record in left_over:
+            distances = squared_distances(centroids, X[record])
+            for column in of_codes:
+                distances += column(int(record))
+            labels[record] = int(np.argmin(distances))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema, toml_key
+from microagg.space.points import Points
 from microagg.space.standardize import Standardize
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ class PlainSpace:
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_records, n_coordinates)
-        The quasi-identifiers of the block, as points.
+    points : Points
+        The quasi-identifiers of the block, as numbers and codes.
     attributes : tuple of str
         Their names.
     guides : sequence of EncodedColumn
@@ -54,15 +56,23 @@ class PlainSpace:
         How the recipe standardises numbers.
     k : int
     form_cells : callable
-        From a matrix to the cells that the recipe's method forms in it, without groups.
+        From a matrix, or points, to the cells that the recipe's method forms, without groups.
+    coordinates : callable or None
+        Builds `matrix`; None: the points' own coordinates.
     """
 
-    matrix: FloatArray
+    points: Points
     attributes: tuple[str, ...]
     guides: Sequence[EncodedColumn]
     standardize: Standardize
     k: int
-    form_cells: Callable[[FloatArray], IntArray]
+    form_cells: Callable[[FloatArray | Points], IntArray]
+    coordinates: Callable[[], FloatArray] | None = None
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The same points as coordinates, of shape (n_records, n_coordinates); a category takes one of its own."""
+        return self.coordinates() if self.coordinates is not None else self.points.coordinates()
 
 
 @dataclass(frozen=True)
@@ -71,14 +81,19 @@ class GuidedSpace:
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_records, n_coordinates)
+    space : ndarray of shape (n_records, n_coordinates), or Points
         The quasi-identifiers of the block, changed or with further coordinates.
     facts : mapping
         What was done, for the manifest: plain values that JSON can hold. Empty if the cells were not guided.
     """
 
-    matrix: FloatArray
+    space: FloatArray | Points
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def points(self) -> Points:
+        """The space as numbers and codes."""
+        return self.space if isinstance(self.space, Points) else Points(self.space)
 
 
 @dataclass(frozen=True)

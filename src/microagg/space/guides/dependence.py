@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from microagg.schema.attribute import Role
 from microagg.schema.schema import Schema
-from microagg.space.dependence import dependence_space, dependence_weight, total_distortion
+from microagg.space.dependence import dependence_points, dependence_weight, total_distortion
 from microagg.space.guides.base import Guide, GuidedSpace, PlainSpace, SweptKey, line_that_declares
 from microagg.space.guides.registry import register_guide
 
@@ -58,13 +58,13 @@ class DependenceChoice(Guide):
         )
 
     def shape(self, plain: PlainSpace) -> GuidedSpace:
-        from microagg.space.mixed import mixed_space
+        from microagg.space.mixed import mixed_points
 
-        confidential = mixed_space(plain.guides, plain.standardize).matrix
+        confidential = mixed_points(plain.guides, plain.standardize)
         m_x, m_y = len(plain.attributes), len(plain.guides)
         beta = dependence_weight(self.lambda_, m_x, m_y)
         return GuidedSpace(
-            dependence_space(plain.matrix, confidential, self.lambda_, m_x=m_x, m_y=m_y),
+            dependence_points(plain.points, confidential, self.lambda_, m_x=m_x, m_y=m_y),
             # At lambda = 1 beta is infinite, which JSON cannot say: the quasi-identifiers are left out instead.
             {"lambda": self.lambda_, "beta": beta if math.isfinite(beta) else None},
         )

@@ -29,6 +29,7 @@ from microagg.space.guides import GuidedSpace, PlainSpace
 from microagg.space.guides.alpha import smallest_table
 from microagg.space.guides.prediction import PredictionChoice
 from microagg.space.mixed import mixed_space
+from microagg.space.points import Points
 from microagg.space.prediction import cross_fitted
 from microagg.studies import guided_cells as study
 from microagg.studies.guided_cells.settings import SETTINGS, Setting
@@ -88,17 +89,17 @@ class Split:
         """The cells of a method, the recipe that makes them, and the space they were formed in."""
         recipe = Recipe(k=k, attributes=self.setting.attributes, space=spaces(self.setting.target)[method])
 
-        def form_cells(points: FloatArray) -> IntArray:
-            return cells_in_order(MDAV(k=k).fit(points).labels_)
+        def form_cells(space: FloatArray | Points) -> IntArray:
+            return cells_in_order(MDAV(k=k).fit(space).labels_)
 
         names = tuple(column.name for column in self._measured)
         guide = recipe.space.guide
         if isinstance(guide, PredictionChoice):  # whose predictions are the same for every k
-            plain = PlainSpace(self._matrix, names, self._guides, recipe.space.standardize, k, form_cells)
+            plain = PlainSpace(Points(self._matrix), names, self._guides, recipe.space.standardize, k, form_cells)
             guided = guide.shape(plain, predict=lambda *_, **__: self._predictions)
         else:
-            guided = shape_space(self._matrix, names, self._guides, recipe, form_cells)
-        return form_cells(guided.matrix), recipe, guided
+            guided = shape_space(Points(self._matrix), names, self._guides, recipe, form_cells)
+        return form_cells(guided.points), recipe, guided
 
     def point(self, k: int, method: str) -> dict[str, Any]:
         """Form cells once, publish them in every form, and learn from each."""
@@ -116,7 +117,7 @@ class Split:
         """What these cells publish, in every form."""
         cells = Cells(labels)
         arrays = {
-            "centroids": published_columns(self._measured, cells, self._matrix, recipe),
+            "centroids": published_columns(self._measured, cells, Points(self._matrix), recipe),
             "sampled": sampled_columns(self._measured, cells, uniforms_from(self.number), k),
             "paired": sampled_columns(self._measured, cells, uniforms_from(self.number), k, self._guides),
         }

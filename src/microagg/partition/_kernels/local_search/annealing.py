@@ -20,7 +20,7 @@ LEAST_GAIN = 1e-10  # relative to the pool's SSE; less is rounding
 
 
 @entry
-def sweep(X, near, cells, pool, k, seeds, pool_cells, rng, stop):
+def sweep(X, near, cells, pool, k, seeds, pool_cells, rng, stop, nominal):
     """Descend in the pool around each seed record; returns by how much the SSE fell."""
     gain = 0.0
     for seed in seeds:
@@ -29,7 +29,7 @@ def sweep(X, near, cells, pool, k, seeds, pool_cells, rng, stop):
         n_cells = choose_cells(cells, pool, near[seed], seed, pool_cells, 0.0, rng)
         if n_cells < 2:
             continue
-        count = gather(X, cells, pool, n_cells, stop)
+        count = gather(X, cells, pool, n_cells, stop, nominal)
         if count == 0:
             break
         old = sum_up(pool, count, n_cells)
@@ -60,7 +60,7 @@ def is_accepted(change, old, temperature, rng):
 
 
 @entry
-def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, rng, stop):
+def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_weights, rng, stop, nominal):
     """Ruin and recreate pools of ``fewest`` to ``most`` cells around random records, ``steps`` times."""
     for _ in range(steps):
         if stop[0] != 0:
@@ -70,7 +70,7 @@ def anneal(X, near, cells, pool, k, steps, fewest, most, temperature, summed_wei
         n_cells = choose_cells(cells, pool, near[seed], seed, wanted, SKIPPED_NEIGHBOURS, rng)
         if n_cells < 2:
             continue
-        count = gather(X, cells, pool, n_cells, stop)
+        count = gather(X, cells, pool, n_cells, stop, nominal)
         if count == 0:
             break
         old = sse_before(cells, pool, count, n_cells)

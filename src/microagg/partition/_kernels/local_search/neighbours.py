@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
+from microagg._kernels.nominal import add_code_distances_at, numbers_of
 
 NOBODY = -1
 
@@ -22,19 +23,20 @@ def insert_sorted(distances, records, distance, record):
 
 
 @compiled
-def distances_in_run(columns, start, stop, at, buffer):
+def distances_in_run(columns, start, stop, at, buffer, nominal):
     """Squared distances of the record at place ``at`` to those at start..stop-1."""
     buffer[: stop - start] = 0.0
-    for j in range(columns.shape[0]):
+    for j in range(numbers_of(nominal, columns.shape[0])):
         row = columns[j]
         here = row[at]
         for i in range(stop - start):
             gap = row[start + i] - here
             buffer[i] += gap * gap
+    add_code_distances_at(nominal, columns, at, start, stop, buffer)
 
 
 @compiled
-def nearest_of_all(columns, nearest, stop):
+def nearest_of_all(columns, nearest, stop, nominal):
     """Fill ``nearest`` with the nearest other records of each record, nearest first; of equals the lowest first."""
     n_records, wanted = nearest.shape
     buffer = np.empty(n_records)
@@ -42,7 +44,7 @@ def nearest_of_all(columns, nearest, stop):
     for record in range(n_records):
         if stop[0] != 0:
             return
-        distances_in_run(columns, 0, n_records, record, buffer)
+        distances_in_run(columns, 0, n_records, record, buffer, nominal)
         buffer[record] = np.inf
         near[:] = np.inf
         limit = np.inf
@@ -53,7 +55,7 @@ def nearest_of_all(columns, nearest, stop):
 
 
 @compiled
-def improve_nearest(columns, order, starts, nearest, near, stop):
+def improve_nearest(columns, order, starts, nearest, near, stop, nominal):
     """Improve the lists of near records by those in the same run; ``columns`` are in the order of ``order``.
 
     ``near`` holds the squared distances that belong to ``nearest``.
@@ -69,7 +71,7 @@ def improve_nearest(columns, order, starts, nearest, near, stop):
             if stop[0] != 0:
                 return
             record = order[at]
-            distances_in_run(columns, start, end, at, buffer)
+            distances_in_run(columns, start, end, at, buffer, nominal)
             buffer[at - start] = np.inf
             for i in range(end - start):
                 if buffer[i] < near[record, wanted - 1]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg._kernels.jit import compiled, entry, inner
+from microagg._kernels.nominal import add_code_distances_at, numbers_of
 from microagg.partition._kernels.random import draw_share
 
 
@@ -20,7 +21,7 @@ class Pool(NamedTuple):
 
     cell: np.ndarray  # numbers of the pool's cells
     record: np.ndarray  # its records
-    columns: np.ndarray  # their coordinates, a row per attribute
+    columns: np.ndarray  # their numbers and codes, a row per attribute
     distance: np.ndarray  # D
     label: np.ndarray  # each record's cell within the pool
     size: np.ndarray
@@ -86,7 +87,7 @@ def choose_cells(cells, pool, near, record, wanted, skipped, rng):
 
 
 @entry
-def gather(X, cells, pool, n_cells, stop):
+def gather(X, cells, pool, n_cells, stop, nominal):
     """Collect the records of the chosen cells and their distances; returns how many, or 0 when ``stop`` is set."""
     count = 0
     for c in range(n_cells):
@@ -104,12 +105,13 @@ def gather(X, cells, pool, n_cells, stop):
         row = pool.distance[x]
         for y in range(count):
             row[y] = 0.0
-        for j in range(X.shape[1]):
+        for j in range(numbers_of(nominal, X.shape[1])):
             column = pool.columns[j]
             here = column[x]
             for y in range(count):
                 gap = column[y] - here
                 row[y] += gap * gap
+        add_code_distances_at(nominal, pool.columns, x, 0, count, row)
     return count
 
 

@@ -46,7 +46,9 @@ def track_centroid(X: npt.NDArray[np.float64], space: FilterSpace) -> CentroidTr
 @inner
 def move_centroid(tracker, remaining, space):
     """Compute the centroid of the remaining records; the path grows by the step (times scale), and a little more."""
-    square = move_codes(space.nominal, space.codes, remaining, space.scale)
+    square = 0.0
+    if space.nominal is not None:
+        square += move_codes(space.nominal, space.codes, remaining, space.scale)
     for j in range(tracker.high.shape[0]):
         here = tracker.high[j] / remaining
         step = (here - tracker.centroid[j]) * space.scale
@@ -112,7 +114,7 @@ def shrink_radius(tracker, squared_distance, centroid_norm, space):
 
 @entry
 def largest_norm(coordinates, n_numbers):
-    """The largest norm of float32 coordinates, of the first columns, and a little more: it bounds the rows before rounding, too."""
+    """The largest norm of the first columns in float32, and a little more: it bounds the rows before rounding, too."""
     largest = 0.0
     for i in range(coordinates.shape[0]):
         square = 0.0

@@ -44,7 +44,6 @@ from microagg._kernels.simd import (
     store,
     subtract,
 )
-from microagg.partition.uncompiled.sums import place_centroid
 
 UNIT = 2.0**-24
 # Multiplied onto a float64 result, they make up for any rounding on the way to it.
@@ -70,8 +69,8 @@ class FilterSpace(NamedTuple):
     scale: float
     relative: float
     floor: float
-    nominal: Nominal | None
-    codes: FilteredCodes | None
+    nominal: Nominal | None = None
+    codes: FilteredCodes | None = None
 
 
 def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> FilterSpace:
@@ -85,12 +84,11 @@ def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> 
     spread = np.sqrt(mean_square / dimension)
     scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
     floor = np.sqrt(n_columns) * (2.0**-62 + 2.0**-536 * scale)
-    codes = None if nominal is None else _filtered(nominal, scale, len(X))
+    codes = None if nominal is None else _filtered(nominal, scale)
     return FilterSpace(centre, scale, (n_columns + 8) * 2 * UNIT, float(floor), nominal, codes)
 
 
-def _filtered(nominal: Nominal, scale: float, n_records: int) -> FilteredCodes:
-    place_centroid(nominal, n_records)
+def _filtered(nominal: Nominal, scale: float) -> FilteredCodes:
     looks = (nominal.looks * scale**2).astype(np.float32)
     weights = (nominal.weights * scale**2).astype(np.float32)
     n_places = len(nominal.counts)
@@ -207,7 +205,9 @@ def block_distances(points, start, stride, n_vectors, query32, totals, nominal, 
 
     Attribute j of the points lies at ``start + j * stride``; ``n_vectors`` times sixteen points are looked at.
     """
-    low, high = number_distances(points, start, stride, n_vectors, query32, totals, numbers_of(nominal, query32.shape[0]))
+    low, high = number_distances(
+        points, start, stride, n_vectors, query32, totals, numbers_of(nominal, query32.shape[0])
+    )
     return with_code_distances(points, start, stride, n_vectors, query32, totals, nominal, codes, low, high)
 
 

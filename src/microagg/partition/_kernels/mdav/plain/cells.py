@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from microagg._kernels.codes import CENTROID
 from microagg._kernels.jit import compiled
 from microagg._kernels.nominal import (
-    CENTROID,
     add_code_distances,
     numbers_of,
     place_centroid,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
-from microagg._kernels.sums import add_compensated
 from microagg.partition._kernels.mdav.plain.cells import BLOCK, scan, squared_distances
 
 
@@ -104,29 +103,3 @@ def form_variable_cells(X, k, gamma, outside_in, points, record_at, place_of, la
                 work -= remaining
         cell += 1
     state[0], state[1], state[2] = remaining, cell, place
-
-
-@compiled
-def join_nearest(X, labels, n_cells):
-    """Give each record without a cell to the cell with the nearest centroid (centroids as they were before)."""
-    n_records, dimension = X.shape
-    sums, low = np.zeros((n_cells, dimension)), np.zeros((n_cells, dimension))
-    counts = np.zeros(n_cells)
-    for i in range(n_records):
-        cell = labels[i]
-        if cell >= 0:
-            counts[cell] += 1
-            for j in range(dimension):
-                sums[cell, j], low[cell, j] = add_compensated(sums[cell, j], low[cell, j], X[i, j])
-    for i in range(n_records):
-        if labels[i] < 0:
-            least, nearest = np.inf, 0
-            for cell in range(n_cells):
-                distance = 0.0
-                for j in range(dimension):
-                    gap = X[i, j] - sums[cell, j] / counts[cell]
-                    distance += gap * gap
-                if distance < least:
-                    least = distance
-                    nearest = cell
-            labels[i] = nearest

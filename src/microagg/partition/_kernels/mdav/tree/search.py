@@ -133,12 +133,14 @@ def near_bounds(tree, family, query32, space, bounds, limit):
         gap = maximum(gap, zero)
         total = add_product(total, gap, gap)
     store(bounds, 0, total)
-    return near_code_bounds(tree, family, query32, space.nominal, space.codes, bounds, mask_at_most(total, limit), limit)
+    return near_code_bounds(
+        tree, family, query32, space.nominal, space.codes, bounds, mask_at_most(total, limit), limit
+    )
 
 
 @inner
 def near_code_bounds(tree, family, query32, nominal, codes, bounds, mask, limit):
-    """Add what ranges of codes have in the lower bounds; returns which are still within ``limit``, of those in a mask."""
+    """Add what ranges of codes have in the lower bounds; returns which of a mask are still within ``limit``."""
     if nominal is None or mask == 0:
         return mask
     dimension = query32.shape[0]
@@ -232,8 +234,6 @@ def far_code_terms(tree, query32, nominal, codes, norm, radius, relative, curve,
             codes.most[start + c] = largest
         codes.most[start + here] = max(max(most, largest), codes.gains[start + here])
     return np.float32(curve), np.float32(constant)
-
-
 
 
 @inner
