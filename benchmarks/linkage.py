@@ -1,21 +1,31 @@
 """Risk measures against brute force and pycanon: the search for near records, closeness, and all sets of attributes.
 
-Run with ``make bench`` or ``python benchmarks/linkage.py [--quick]``. Times are CPU seconds in the same run, after a
-first call that compiles. Brute force is given a share of the queries and scaled up; it takes no more per query for all
-of them. Peak memory is measured in a process of its own, all imports and compiling included.
+Run with ``make bench`` or ``python benchmarks/linkage.py [--quick] [--mixed]``. Times are CPU seconds in the same run,
+after a first call that compiles. Brute force is given a share of the queries and scaled up; it takes no more per query
+for all of them. Peak memory is measured in a process of its own, all imports and compiling included.
+
+Mixed records are linked in processes of their own, as numbers and codes and by coordinates, one for each category.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+from mixed import NUMBERS, adult_like
 
 N_COLUMNS = 10
+MANY_CATEGORIES = 10_000
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -82,6 +92,104 @@ def near_records(n_records: int) -> None:
         for what, taken in times.items():
             ratios = ", ".join(f"{peer} {their:.0f} s, ratio {their / taken:.0f}" for peer, their in peers.items())
             print(f"        {what}: {taken:.1f} s; {ratios} (bar: at least 10)")
+
+
+def mixed_releases(n_records: int) -> dict[str, tuple[pa.Table, pa.Table]]:
+    """Two numbers and seven nominal attributes: microaggregated, a fifth of all values swapped, and drawn anew."""
+    import microagg
+    from microagg import Recipe
+
+    rng = np.random.default_rng(0)
+    original = adult_like(n_records).drop_columns(["income"])
+    attributes = {name: {"role": "quasi_identifier", "kind": kind} for name, kind in kinds_of(original).items()}
+    recipe = Recipe(k=10, output={"order": "kept"}, attributes=attributes)
+    everyone = np.arange(n_records)
+    swapped = {
+        name: original[name].take(np.where(rng.random(n_records) < 0.2, rng.permutation(n_records), everyone))
+        for name in original.column_names
+    }
+    anew = adult_like(n_records, seed=1).drop_columns(["income"])
+    found = {
+        "microaggregated, k = 10": (original, microagg.release(original, recipe).table),
+        "a fifth of the values swapped": (original, pa.table(swapped)),
+        "drawn anew": (original, anew),
+    }
+    if n_records >= 10 * MANY_CATEGORIES:  # with fewer records the coordinates are not refused, and take minutes
+        found |= {f"drawn anew, and {MANY_CATEGORIES} places": (with_places(original, 0), with_places(anew, 1))}
+    return found
+
+
+def kinds_of(table: pa.Table) -> dict[str, str]:
+    return {name: "numeric" if name in NUMBERS else "nominal" for name in table.column_names}
+
+
+def with_places(table: pa.Table, seed: int) -> pa.Table:
+    codes = np.random.default_rng(seed).integers(0, MANY_CATEGORIES, len(table))
+    return table.append_column("place", pa.array(np.char.add("place ", codes.astype(str))))
+
+
+def mixed_records(n_records: int) -> None:
+    for name, tables in mixed_releases(n_records).items():
+        print(f"    {name}:")
+        with tempfile.TemporaryDirectory() as folder:
+            for side, table in zip(("original", "released"), tables, strict=True):
+                pa.feather.write_feather(table, Path(folder, side))
+            found = {way: in_a_process_of_its_own(way, folder) for way in ("codes", "coordinates")}
+            results = {way: np.load(Path(folder, f"{way}.npz")) for way, one in found.items() if "refused" not in one}
+        for way, one in found.items():
+            if "refused" in one:
+                print(f"        {way}: refused: {one['refused']}")
+                continue
+            times = ", ".join(f"{what} {one[what]:.1f} s" for what in ("linkage", "distance to closest"))
+            print(f"        {way}: {times}, peak memory {one['peak']:.2f} GiB")
+        if len(results) == 2:
+            gaps = [
+                np.abs(results["codes"][what] - results["coordinates"][what]).max() for what in ("links", "closest")
+            ]
+            ratios = [found["coordinates"][what] / found["codes"][what] for what in ("linkage", "distance to closest")]
+            print(f"        ratios {ratios[0]:.1f} and {ratios[1]:.1f}, largest differences {max(gaps):.0e}")
+
+
+def in_a_process_of_its_own(way: str, folder: str) -> dict[str, float]:
+    command = [sys.executable, __file__, "--way", way, "--folder", folder]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def link_mixed(way: str, folder: str) -> dict[str, float | str]:
+    """CPU seconds, from two tables to the answers, and peak memory in GiB of this process."""
+    from microagg.errors import TableError
+    from microagg.evaluation.pairs import Pair, pair
+    from microagg.evaluation.points import points_of
+    from microagg.evaluation.risk.linkage import chance_of_link
+    from microagg.evaluation.risk.nearest import distances_to_closest
+    from microagg.schema.attribute import Attribute
+    from microagg.tables.frames import Frame
+
+    def coordinates(pairs: list[Pair], *, own_scale: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        parts = [one.points(own_scale=own_scale) for one in pairs]
+        return np.hstack([first for first, _ in parts]), np.hstack([second for _, second in parts])
+
+    places = points_of if way == "codes" else coordinates
+    tables = [pa.feather.read_table(Path(folder, side)) for side in ("original", "released")]
+
+    def measure(n_records: int) -> tuple[np.ndarray, np.ndarray, float, float]:
+        frames = [Frame.wrap(table.slice(0, n_records)) for table in tables]
+        kinds = kinds_of(tables[0]).items()
+        pairs = [pair(*frames, name, Attribute(role="quasi_identifier", kind=kind)) for name, kind in kinds]
+        start = time.process_time()
+        links = chance_of_link(*places(pairs, own_scale=True), np.arange(n_records))
+        middle = time.process_time()
+        closest = distances_to_closest(*places(pairs))
+        return links, closest, middle - start, time.process_time() - middle
+
+    try:
+        measure(500)
+        links, closest, linkage, nearest = measure(len(tables[0]))
+    except TableError as error:
+        return {"refused": str(error)}
+    np.savez(Path(folder, f"{way}.npz"), links=links, closest=closest)
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 2**20  # type: ignore[index]
+    return {"linkage": linkage, "distance to closest": nearest, "peak": peak}
 
 
 def probabilistic(n_records: int) -> None:
@@ -181,8 +289,18 @@ def all_sets() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
-    quick = parser.parse_args().quick
-    n_records = 10_000 if quick else 100_000
+    parser.add_argument("--mixed", action="store_true", help="nothing but mixed records")
+    parser.add_argument("--way", choices=["codes", "coordinates"], help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.way:
+        print(json.dumps(link_mixed(chosen.way, chosen.folder)))
+        return
+    n_records = 10_000 if chosen.quick else 100_000
+    print(f"mixed records, {n_records} with two numbers and seven nominal attributes:")
+    mixed_records(n_records)
+    if chosen.mixed:
+        return
     print(f"near records, {n_records} x {N_COLUMNS}:")
     near_records(n_records)
     print(f"    peak memory {peak_memory(n_records):.2f} GiB (bar: below 1)")

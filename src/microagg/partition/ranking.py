@@ -66,6 +66,7 @@ class IndividualRanking(BaseEstimator):  # type: ignore[misc]
     searches_by_chance: ClassVar[bool] = False
     max_attributes: ClassVar[int | None] = None
     fixed_order: ClassVar[bool] = False
+    takes_codes: ClassVar[bool] = False
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "k": Integer(2),
         "cut": Choice(("fixed", "optimal")),

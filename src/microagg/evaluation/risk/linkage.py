@@ -12,9 +12,17 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import Pair
-from microagg.evaluation.points import attribute_points, join_points
+from microagg.evaluation.points import (
+    as_points,
+    attribute_points,
+    different_records,
+    join_points,
+    points_of,
+    row_distances,
+)
 from microagg.evaluation.result import Values
 from microagg.evaluation.risk.attacker import all_or_sampled
+from microagg.space.points import Points
 
 __all__ = [
     "LINKAGE",
@@ -31,13 +39,13 @@ MOST_SETS = 1023
 _SAME_DISTANCE = 1e-9  # relative, of squared distances: a centroid is as far from both of its two records
 
 
-def chance_of_link(original: FloatArray, released: FloatArray, rows: IntArray) -> FloatArray:
+def chance_of_link(original: FloatArray | Points, released: FloatArray | Points, rows: IntArray) -> FloatArray:
     """For each released record, the chance that someone who picks one of its nearest originals picks the right one.
 
     Parameters
     ----------
-    original, released : ndarray of shape (n_records, n_columns)
-        Points; not necessarily equally many.
+    original, released : ndarray of shape (n_records, n_columns) or Points
+        Numbers, or numbers and codes of the same attributes; not necessarily equally many records.
     rows : ndarray of shape (n_released,)
         The row of `original` that each released record came from.
 
@@ -58,9 +66,9 @@ def chance_of_link(original: FloatArray, released: FloatArray, rows: IntArray) -
     >>> chance_of_link(np.array([[0.0], [2.0], [9.0]]), np.array([[1.0], [1.0], [8.0]]), np.arange(3)).tolist()
     [0.5, 0.5, 1.0]
     """
-    own = ((released - original[rows]) ** 2).sum(axis=1)
-    different, which = np.unique(released, axis=0, return_inverse=True)
-    which = which.ravel()
+    original, released = as_points(original), as_points(released)
+    own = row_distances(original.take(rows), released)
+    different, which = different_records(released)
     nearest_own = np.full(len(different), np.inf)
     np.minimum.at(nearest_own, which, own)
     as_close = nearest_own * (1.0 + _SAME_DISTANCE)
@@ -79,7 +87,7 @@ def linked_by_distance(pairs: Sequence[Pair], rows: IntArray) -> FloatArray:
     .. [1] Pagliuca, D. & Seri, G. (1999). Some results of individual ranking method on the system of enterprise
        accounts annual survey. Esprit SDC Project, Deliverable MI-3/D2.
     """
-    return chance_of_link(*join_points([attribute_points(one, own_scale=True) for one in pairs]), rows)
+    return chance_of_link(*points_of(pairs, own_scale=True), rows)
 
 
 def distance_linkage(context: Context) -> MeasureResult:

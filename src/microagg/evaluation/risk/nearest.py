@@ -9,8 +9,9 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import join_columns, pair
-from microagg.evaluation.points import points_of
+from microagg.evaluation.points import as_points, different_records, points_of
 from microagg.evaluation.result import Values
+from microagg.space.points import Points
 from microagg.tables.frames import Frame
 
 __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
@@ -19,17 +20,19 @@ __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
 _SAME_DISTANCE = 1e-9
 
 
-def distances_to_closest(points: FloatArray, queries: FloatArray) -> FloatArray:
+def distances_to_closest(points: FloatArray | Points, queries: FloatArray | Points) -> FloatArray:
     """Distance of each query to the nearest of the points; equal queries are searched for once.
+
+    Both are rows of numbers, or of numbers and codes of the same attributes.
 
     Examples
     --------
     >>> distances_to_closest(np.array([[0.0], [4.0]]), np.array([[1.0], [3.5], [1.0]])).tolist()
     [1.0, 0.5, 1.0]
     """
-    different, which = np.unique(queries, axis=0, return_inverse=True)
-    squared, _ = PointTree.of(points).nearest(different)
-    return np.asarray(np.sqrt(squared)[which.ravel()], dtype=np.float64)
+    different, which = different_records(as_points(queries))
+    squared, _ = PointTree.of(as_points(points)).nearest(different)
+    return np.asarray(np.sqrt(squared)[which], dtype=np.float64)
 
 
 def closer_to_first(to_first: FloatArray, to_second: FloatArray) -> FloatArray:
@@ -57,8 +60,8 @@ def _closer_than_holdout(context: Context) -> MeasureResult:
     assert context.holdout is not None
     everyone, released = _with_holdout(context, context.holdout)
     n_original, n_holdout = context.before.n_records, context.holdout.n_records
-    to_original = distances_to_closest(everyone[:n_original], released)
-    to_holdout = distances_to_closest(everyone[n_original:], released)
+    to_original = distances_to_closest(everyone.take(np.arange(n_original)), released)
+    to_holdout = distances_to_closest(everyone.take(np.arange(n_original, len(everyone))), released)
     closer = closer_to_first(to_original, to_holdout)
     return MeasureResult(
         float(closer.mean()),
@@ -71,7 +74,7 @@ def _closer_than_holdout(context: Context) -> MeasureResult:
     )
 
 
-def _with_holdout(context: Context, holdout: Frame) -> tuple[FloatArray, FloatArray]:
+def _with_holdout(context: Context, holdout: Frame) -> tuple[Points, Points]:
     """Original and holdout records, one below the other, and the released ones; scaled by the first two together."""
     import pyarrow as pa
 

@@ -10,10 +10,10 @@ from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
+from microagg.evaluation.points import spread_within, unweighted
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.space.dependence import total_distortion
-from microagg.space.mixed import mixed_space
 
 __all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
 
@@ -56,17 +56,7 @@ def distortion_within(attributes: Sequence[EncodedColumn], labels: IntArray) -> 
     Numbers and ranks are in standard deviations, so the result is the share of their variance that the cells do not
     explain; categories are points at distance 1 (or their semantic distance) from each other.
     """
-    counts = np.bincount(labels)
-    found = {}
-    for attribute in attributes:
-        plain = attribute.attribute.model_copy(update={"weight": 1.0})
-        points = mixed_space([EncodedColumn(attribute.column, plain, attribute.values, attribute.labels)]).matrix
-        total = 0.0
-        for column in points.T:
-            means = np.bincount(labels, weights=column) / counts
-            total += float(((column - means[labels]) ** 2).mean())
-        found[attribute.name] = total
-    return found
+    return {attribute.name: spread_within(unweighted(attribute), labels) for attribute in attributes}
 
 
 def _d_x(context: Context) -> MeasureResult:

@@ -18,11 +18,16 @@ CACHE = 1 << 24  # bytes that most last-level caches hold
 NOT, YES = np.int64(0), np.int64(1)
 
 
-def rows_per_leaf(n_rows: int, dimension: int) -> int:
-    """How many rows a leaf should hold, chosen by timings: where caches do not hold all rows, smaller leaves pay."""
+def rows_per_leaf(n_rows: int, dimension: int, n_codes: int = 0) -> int:
+    """How many rows a leaf should hold, chosen by timings: where caches do not hold all rows, smaller leaves pay.
+
+    Codes make boxes costlier to bound, by their number, so that fewer of them pay.
+    """
     if dimension < 8:
         return 64
-    return 128 if n_rows * (dimension + 1) * 4 <= CACHE else 32
+    if n_rows * (dimension + 1) * 4 <= CACHE:
+        return 128
+    return 64 if n_codes else 32
 
 
 def build_tree(
@@ -33,7 +38,10 @@ def build_tree(
     coordinates = np.empty((n_rows, dimension), dtype=np.float32)
     fill_coordinates(rows.values, space, coordinates)
     tracker.numbers[RADIUS] = min(tracker.numbers[RADIUS], largest_norm(coordinates, len(space.centre)))
-    depth = max(int(np.ceil(np.log2(n_rows / (leaf_size or rows_per_leaf(n_rows, dimension))))), 0)
+    depth = max(
+        int(np.ceil(np.log2(n_rows / (leaf_size or rows_per_leaf(n_rows, dimension, dimension - len(space.centre)))))),
+        0,
+    )
     n_leaves = 1 << depth
     order = np.arange(n_rows, dtype=np.int32)
     edges = np.zeros(n_leaves + 1, dtype=np.int64)

@@ -265,15 +265,18 @@ def add_far_codes(tree, family, query32, nominal, codes, bounds):
     for j in range(nominal.weights.shape[0]):
         place = (family * dimension + nominal.first + j) * WIDTH
         here, start = query32[nominal.first + j], nominal.look_at[j]
-        has_table = nominal.table_at[j] != NO_TABLE
+        if nominal.table_at[j] == NO_TABLE:
+            for sibling in range(WIDTH):  # without branches, which would be mispredicted
+                low, high = tree.lows[place + sibling], tree.highs[place + sibling]
+                code = start + np.int64(low if low <= high else np.float32(0.0))
+                bounds[sibling] += codes.gains[code] if low == high else codes.most[code]
+            continue
         for sibling in range(WIDTH):
             low, high = tree.lows[place + sibling], tree.highs[place + sibling]
             if low == high:
                 bounds[sibling] += codes.gains[start + np.int64(low)]
             elif low < high:
-                end = low
-                if has_table:
-                    end = high if high < here else max(low, here)
+                end = high if high < here else max(low, here)
                 bounds[sibling] += codes.most[start + np.int64(end)]
 
 
