@@ -190,40 +190,56 @@ def squared_distances(X: np.ndarray) -> np.ndarray:
     return ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
 
 
-def first_choice_that_no_tie_explains(squared: np.ndarray, labels: np.ndarray, k: int, slack: float) -> str:
-    """Follow MDAV with all distances known, and let ties be decided by `labels`, numbered as cells were formed.
+class _Followed:
+    """Squared distances of many records, by arrays: between records, and to the centroid of those that remain."""
 
-    Returns "" if every choice that led to these cells was as good as any other up to `slack`, else what was not.
-    `squared` are the squared distances of all pairs; a record's distance to a centroid follows from them.
+    def __init__(self, points: Points) -> None:
+        points = points.near_one().telling()
+        self.numbers, self.nominal = points.numbers - points.numbers.mean(axis=0), points.nominal
+        self.codes = points.values[:, points.n_numbers :].astype(np.int64).T
+
+    def from_record(self, record: int) -> np.ndarray:
+        total = ((self.numbers - self.numbers[record]) ** 2).sum(axis=1)
+        for codes, column in zip(self.codes, self.nominal, strict=True):
+            row = column.weight * (np.arange(column.n_categories) != codes[record])
+            total += (row if column.table is None else column.table[codes[record]])[codes]
+        return total
+
+    def from_centroid(self, remaining: np.ndarray) -> np.ndarray:
+        total = ((self.numbers - self.numbers[remaining].mean(axis=0)) ** 2).sum(axis=1)
+        for codes, column in zip(self.codes, self.nominal, strict=True):
+            shares = np.bincount(codes[remaining], minlength=column.n_categories) / len(remaining)
+            towards = column.weight * (1.0 - shares) if column.table is None else column.table @ shares
+            total += (towards - 0.5 * (shares @ towards))[codes]
+        return total
+
+
+def first_choice_that_no_tie_explains(points: Points, labels: np.ndarray, k: int) -> str:
+    """Follow MDAV and let ties be decided by `labels`, which are numbered as cells were formed.
+
+    Returns "" if every choice that led to these cells was as good as any other, up to rounding, else what was not.
     """
-    n_records = len(labels)
-    remaining = np.ones(n_records, dtype=bool)
-    towards = squared.sum(axis=1)  # sums of distances to the remaining records
-    n_cells = int(labels.max())  # without the last, which takes what is left
-    cell, seeds = 0, np.array([], dtype=np.int64)
-    while cell < n_cells:
-        two = remaining.sum() >= 3 * k
-        for turn in range(2 if two else 1):
-            members = np.flatnonzero(labels == cell)
-            rows = np.flatnonzero(remaining)
-            if turn == 0:
-                far = towards[rows]  # n times the distance to the centroid, but for a constant
-                seeds = members[towards[members] >= far.max() - slack * len(rows)]
-            else:
-                candidates = squared[np.ix_(seeds, rows)].max(axis=1)
-                seeds = np.array(
-                    [i for i in members if (squared[seeds, i] >= candidates - slack).any()], dtype=np.int64
-                )
+    followed = _Followed(points)
+    order = np.argsort(labels, kind="stable")
+    members_of = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    remains = np.ones(len(labels), dtype=bool)
+    n_remaining, cell = len(labels), 0
+    slack = 1e-9 * float(followed.from_centroid(np.arange(len(labels))).max())
+    while cell < len(members_of) - 1:  # the last takes what is left
+        before: list[np.ndarray] = []  # distances to each record that the cell before may be around
+        for turn in range(2 if n_remaining >= 3 * k else 1):
+            members, rows = members_of[cell], np.flatnonzero(remains)
+            tried = [followed.from_centroid(rows)] if turn == 0 else before
+            seeds = {int(i) for far in tried for i in members if far[i] >= far[rows].max() - slack}
+            before = []
             others = rows[labels[rows] != cell]
-            fits = [
-                seed
-                for seed in seeds
-                if not len(others) or squared[seed, members].max() <= squared[seed, others].min() + slack
-            ]
-            if not fits:
+            for seed in sorted(seeds):
+                distances = followed.from_record(seed)
+                if distances[members].max() <= distances[others].min() + slack:
+                    before.append(distances)
+            if not before:
                 return f"cell {cell} is not around a farthest record, or not of its nearest"
-            seeds = np.array(fits)
-            remaining[members] = False
-            towards -= squared[:, members].sum(axis=1)
+            remains[members] = False
+            n_remaining -= len(members)
             cell += 1
     return ""

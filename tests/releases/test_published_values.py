@@ -159,7 +159,14 @@ def test_numbers_stored_as_text_are_named_as_such():
         released(pa.table({"x": ["1", "2"]}), {"x": numeric()})
 
 
-def test_too_many_categories_for_memory_are_refused_with_the_size():
+def test_too_many_categories_for_coordinates_are_refused_with_the_size():
     codes = pa.array(np.arange(40_000).astype(str))
     with pytest.raises(InputError, match=r"column 'c' has 40000 categories.*GiB"):
-        released(pa.table({"c": codes}), {"c": nominal()})
+        released(pa.table({"c": codes}), {"c": nominal()}, method="pcp")
+
+
+def test_a_method_of_codes_takes_any_number_of_categories():
+    table = pa.table({"c": pa.array(np.arange(40_000).astype(str)), "x": np.arange(40_000.0)})
+    result = released(table, {"c": nominal(), "x": numeric()}, k=3)
+    assert len(result) == 40_000
+    assert result.group_by(["c", "x"]).aggregate([([], "count_all")])["count_all"].to_numpy().min() >= 3

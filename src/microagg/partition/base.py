@@ -94,7 +94,10 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _attended_cells(self, points: Points) -> IntArray:
         """Label the records in a thread, so that an interrupt is heard while a kernel runs."""
-        return attend(lambda: self._cells_of(points) if points.nominal else self._cells(points.values))
+        return attend(lambda: self._label(points))
+
+    def _label(self, points: Points) -> IntArray:
+        return self._cells_of(points) if points.nominal else self._cells(points.values)
 
     def _cells(self, X: FloatArray) -> IntArray:
         """Label the records; `X` is finite, C-contiguous, with at least `k` rows."""

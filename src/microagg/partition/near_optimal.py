@@ -113,7 +113,7 @@ class NearOptimal(Partitioner):
 
     def _attended_cells(self, points: Points) -> IntArray:
         halt = StopCondition(self.time_limit)
-        labels = attend(lambda: self._cells_of(points), halt, keeps=True)
+        labels = attend(lambda: self._label(points), halt, keeps=True)
         if halt.reason == INTERRUPT:  # perhaps after the search
             self.stopped_by_ = INTERRUPT
         return labels

@@ -15,7 +15,13 @@ from microagg.errors import TableError
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.schema.taxonomy import Taxonomy, category_text
-from microagg.space.points import NominalColumn, Points, join_points, points_at_squared_distances
+from microagg.space.points import (
+    NominalColumn,
+    Points,
+    join_points,
+    points_at_squared_distances,
+    require_room_for_table,
+)
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Space", "mixed_points", "mixed_space"]
@@ -88,6 +94,7 @@ def _attribute_points(measured: EncodedColumn, how: Standardize | str) -> Points
     codes = np.where(missing, n_categories, measured.values)
     table = None
     if taxonomy is not None and n_categories:
+        require_room_for_table(measured.name, n_categories)
         # Neighbours in the taxonomy get neighbouring codes, so that a range of codes is a part of it.
         order = sorted(range(n_categories), key=lambda code: _path(taxonomy, measured.labels[code]))
         new_code = np.empty(n_categories + 1)

@@ -28,10 +28,20 @@ __all__ = [
     "distances_to_centroids",
     "join_points",
     "points_at_squared_distances",
+    "require_room_for_table",
 ]
 
 _MOST_BYTES = 4 * 2**30  # of a table of distances between the categories of one attribute
 _PAIRS_AT_ONCE = 4_000_000  # of categories in a cell
+
+
+def require_room_for_table(name: str, n_categories: int) -> None:
+    """Refuse an attribute whose categories need a table of distances that is too large."""
+    if 8 * n_categories**2 > _MOST_BYTES:
+        raise TableError(
+            f"column {name!r} has {n_categories} categories: a table of the distances between them needs "
+            f"{8 * n_categories**2 / 2**30:.1f} GiB. Use a coarser attribute (a region for a postcode)"
+        )
 
 
 @dataclass(frozen=True)
@@ -87,11 +97,7 @@ class NominalColumn:
         if self.table is None and (not has_missing or len(codes) <= 2):
             weight = float(self.to_missing[codes[0]]) if has_missing and self.to_missing is not None else self.weight
             return NominalColumn(self.name, len(codes), weight)
-        if 8 * len(codes) ** 2 > _MOST_BYTES:
-            raise TableError(
-                f"column {self.name!r} has {len(codes)} categories: a table of the distances between them needs "
-                f"{8 * len(codes) ** 2 / 2**30:.1f} GiB. Use a coarser attribute (a region for a postcode)"
-            )
+        require_room_for_table(self.name, len(codes))
         present = codes[:-1] if has_missing else codes
         table = self.weight * (1.0 - np.eye(len(codes)))
         if self.table is not None:
