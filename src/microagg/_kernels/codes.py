@@ -20,7 +20,7 @@ class Nominal(NamedTuple):
     """Columns of codes. Category c of column j has its place ``look_at[j] + c`` in `counts`, `high`, `low`, `looks`."""
 
     first: int  # columns before it hold numbers
-    weights: npt.NDArray[np.float64]  # squared distance of codes that differ; of columns with a table, unused
+    weights: npt.NDArray[np.float64]  # squared distance of codes that differ; 0 of columns with a table
     sizes: npt.NDArray[np.int64]  # numbers of categories
     look_at: npt.NDArray[np.int64]
     table_at: npt.NDArray[np.int64]  # where the table begins in `looks`, row after row; NO_TABLE

@@ -34,7 +34,7 @@ def nominal_of(points: Points) -> Nominal | None:
     tables = [column.table.ravel() for column in points.nominal if column.table is not None]
     nominal = Nominal(
         first=points.n_numbers,
-        weights=np.array([column.weight for column in points.nominal]),
+        weights=np.array([column.weight if column.table is None else 0.0 for column in points.nominal]),
         sizes=sizes,
         look_at=look_at,
         table_at=table_at.astype(np.int64),

@@ -178,7 +178,8 @@ class Points:
         for codes, column in zip(self.values[:, self.n_numbers :].T, self.nominal, strict=True):
             found, dense = np.unique(codes.astype(np.int64), return_inverse=True)
             parts.append(column.among(found).corners()[dense])
-        return np.ascontiguousarray(np.hstack(parts))
+        joined = np.ascontiguousarray(np.hstack(parts))
+        return joined if joined.shape[1] else np.zeros((len(self), 1))
 
     def take(self, records: IntArray) -> Points:
         """Some of the records."""

@@ -78,10 +78,12 @@ def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> 
     n_columns = X.shape[1]
     if nominal is not None:
         X = X[:, : nominal.first]
-    dimension = X.shape[1]
     centre = X.mean(axis=0)
     mean_square = sum(float(np.mean((column - middle) ** 2)) for column, middle in zip(X.T, centre, strict=True))
-    spread = np.sqrt(mean_square / dimension)
+    if nominal is not None:
+        # What codes have in it, too, or their distances could be too large for float32 beside tiny numbers.
+        mean_square += float(nominal.counts @ nominal.looks[: len(nominal.counts)]) / len(X)
+    spread = np.sqrt(mean_square / n_columns)
     scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
     floor = np.sqrt(n_columns) * (2.0**-62 + 2.0**-536 * scale)
     codes = None if nominal is None else _filtered(nominal, scale)
