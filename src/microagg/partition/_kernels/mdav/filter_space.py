@@ -16,6 +16,9 @@ The slack (u = 2^-24; all norms are of y, that is in units of the spread):
    Codes add what a look-up says (times scale^2, rounded to float32 once: within `relative`); all terms are positive.
 3. Underflow. Squares below 2^-126 may vanish in float32: at most d 2^-126 in the sum, sqrt(d) 2^-63 in the root.
    In float64 the same with 2^-1074, times scale. `floor` adds both.
+4. Tables. A category's distance to the centroid is the difference of two means of its table's entries, each rounded,
+   and of sums that records were taken off. It is off by `noise_of_tables` in the square, by the root of that in the
+   distance, twice of which `floor` adds, too. (Whole numbers, of codes without a table, lose nothing.)
 
 So with delta the float64 distance (as computed) and f the float32 one (as computed),
 
@@ -86,8 +89,26 @@ def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> 
     spread = np.sqrt(mean_square / n_columns)
     scale = 2.0 ** -round(np.log2(spread)) if spread > 0 else 1.0
     floor = np.sqrt(n_columns) * (2.0**-62 + 2.0**-536 * scale)
-    codes = None if nominal is None else _filtered(nominal, scale)
+    codes = None
+    if nominal is not None:
+        codes = _filtered(nominal, scale)
+        floor += 2.0 * scale * np.sqrt(noise_of_tables(nominal, len(X)))
     return FilterSpace(centre, scale, (n_columns + 8) * 2 * UNIT, float(floor), nominal, codes)
+
+
+def noise_of_tables(nominal: Nominal, n_records: int) -> float:
+    """A bound on how far computed squared distances to a centroid, of columns with a table, are from those of a point.
+
+    Means of entries and half of their mean are rounded three times each, at most the largest entry. A compensated sum
+    loses less than 2^-104 of its largest value with every record that is taken off, and is divided by two or more.
+    """
+    noise = 0.0
+    for start, table, size in zip(nominal.look_at, nominal.table_at, nominal.sizes, strict=True):
+        if table != NO_TABLE:
+            largest = float(nominal.looks[table : table + size * size].max())
+            largest_sum = float(nominal.high[start : start + size].max())
+            noise += 2.0**-49 * largest + 2.0**-104 * n_records * largest_sum
+    return noise
 
 
 def _filtered(nominal: Nominal, scale: float) -> FilteredCodes:
