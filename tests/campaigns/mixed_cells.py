@@ -70,5 +70,5 @@ CAMPAIGN = Campaign(
     case=case,
     quick=30,
     long=3000,
-    seconds=60.0,
+    seconds=300.0,  # the first cases of a process compile
 )
