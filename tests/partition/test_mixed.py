@@ -170,6 +170,7 @@ def test_a_method_of_coordinates_refuses_codes():
 # Near-optimal search
 
 
+@compiled
 def test_a_search_by_codes_loses_no_more_than_mdav_and_a_seed_repeats_it():
     for seed in range(8):
         rng = np.random.default_rng([seed, 12])
@@ -180,6 +181,7 @@ def test_a_search_by_codes_loses_no_more_than_mdav_and_a_seed_repeats_it():
         assert np.bincount(found.labels_).max() <= 2 * k - 1
 
 
+@compiled
 def test_the_search_by_codes_is_as_good_as_that_by_coordinates():
     points = random_points(np.random.default_rng([3, 13]), 400, ties=False)
     assert len(points.nominal) >= 2
@@ -190,6 +192,7 @@ def test_the_search_by_codes_is_as_good_as_that_by_coordinates():
     assert by_codes == pytest.approx(by_coordinates, rel=0.02)
 
 
+@compiled
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_cells_of_many_records_and_of_recombined_runs(effort):
     points = random_points(np.random.default_rng([5, 14]), 150, ties=False)
@@ -199,6 +202,7 @@ def test_cells_of_many_records_and_of_recombined_runs(effort):
     assert within_cell_sse(points, refined, int(refined.max()) + 1) <= found.sse_ * (1 + 1e-12)
 
 
+@compiled
 def test_no_partition_of_codes_is_below_what_a_certificate_proves():
     for seed in range(4):
         points = random_points(np.random.default_rng([seed, 15]), 7, ties=False)
@@ -232,6 +236,7 @@ def test_many_records_are_halved_between_categories_and_have_near_neighbours():
     assert apart < best + 0.25 * (by_chance - best)
 
 
+@compiled
 def test_only_codes_of_which_most_are_alike_can_be_halved():
     rng = np.random.default_rng(17)
     codes = (rng.random((9_000, 5)) < 0.02).astype(float)
