@@ -15,8 +15,13 @@ from scipy.stats import wasserstein_distance
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
-from microagg.evaluation.diversity import entropy_per_cell, recursive_per_cell
-from microagg.evaluation.risk.closeness import cell_shares, earth_movers_nominal, earth_movers_ordered
+from microagg.evaluation.risk.closeness import cell_shares
+from microagg.privacy.within_cells import (
+    earth_movers_nominal,
+    earth_movers_ordered,
+    entropy_per_cell,
+    recursive_per_cell,
+)
 from optional_packages import need
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.evaluation.diversity import coarse_codes, distinct_per_cell, label_diversity
+from microagg.evaluation.diversity import coarse_codes, label_diversity
+from microagg.privacy.within_cells import distinct_per_cell
 
 
 def test_numbers_are_counted_in_steps_and_the_least_diverse_attribute_counts():

@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._typing import FloatArray, IntArray
+from microagg.privacy.within_cells import distinct_per_cell
 
 __all__ = [
     "STEP",
     "Diversity",
     "agreeing_records",
     "coarse_codes",
-    "distinct_per_cell",
-    "entropy_per_cell",
     "label_diversity",
-    "recursive_per_cell",
     "single_values",
 ]
 
@@ -79,21 +77,6 @@ def coarse_codes(standardized: FloatArray, step: float = STEP) -> IntArray:
     return np.where(missing, np.iinfo(np.int64).min, steps)
 
 
-def distinct_per_cell(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArray, IntArray]:
-    """For each cell, the number of different codes and the count of the most frequent one.
-
-    Examples
-    --------
-    >>> distinct_per_cell(np.array([1, 1, 2, 3]), np.array([0, 0, 0, 1]))
-    (array([2, 1]), array([2, 1]))
-    """
-    cell, counts = _counts_in_cells(codes, labels)
-    distinct = np.bincount(cell).astype(np.int64)
-    largest = np.zeros(len(distinct), dtype=np.int64)
-    np.maximum.at(largest, cell, counts)
-    return distinct, largest
-
-
 def agreeing_records(codes: npt.NDArray[Any], labels: IntArray) -> int:
     """How many records are in cells whose records all have one code.
 
@@ -149,56 +132,3 @@ def label_diversity(
         purity=float(purity.mean()),
         n_cells=len(sizes),
     )
-
-
-def entropy_per_cell(codes: npt.NDArray[Any], labels: IntArray) -> FloatArray:
-    """For each cell, exp of the entropy of its codes: as diverse as that many equally frequent values.
-
-    The smallest over all cells is the largest l of entropy l-diversity.
-
-    Examples
-    --------
-    >>> entropy_per_cell(np.array([1, 2, 3, 1, 1, 2]), np.array([0, 0, 0, 1, 1, 1])).round(3).tolist()
-    [3.0, 1.89]
-    """
-    cell, counts = _counts_in_cells(codes, labels)
-    shares = counts / np.bincount(labels)[cell]
-    entropies = np.bincount(cell, -shares * np.log(shares))
-    return np.exp(np.maximum(entropies, 0.0))
-
-
-def recursive_per_cell(codes: npt.NDArray[Any], labels: IntArray, rarest: int = 2) -> FloatArray:
-    """For each cell, r_1 / (r_l + ... + r_m), with r the counts of its values from the most frequent and l = `rarest`.
-
-    The table has recursive (c, l)-diversity for every c above the largest of them. Infinite for a cell of fewer than l
-    values: no c is large enough.
-
-    Examples
-    --------
-    >>> recursive_per_cell(np.array([1, 1, 2, 3, 1, 1]), np.array([0, 0, 0, 0, 1, 1])).tolist()
-    [1.0, inf]
-    """
-    cell, counts = _counts_in_cells(codes, labels)
-    order = np.lexsort((-counts, cell))
-    cell, counts = cell[order], counts[order]
-    distinct = np.bincount(cell)
-    first = np.cumsum(distinct) - distinct
-    tail = np.arange(len(cell)) - first[cell] >= rarest - 1
-    rest = np.bincount(cell, counts * tail)
-    with np.errstate(divide="ignore"):
-        return np.asarray(counts[first] / rest, dtype=np.float64)
-
-
-def _counts_in_cells(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArray, IntArray]:
-    """The cell and the count of each value in each cell, in the order of the cells."""
-    dense = codes
-    if not np.issubdtype(codes.dtype, np.integer) or codes.min() < 0 or codes.max() > len(codes):
-        _, dense = np.unique(codes, return_inverse=True)
-    n_codes = int(dense.max()) + 1
-    pairs = labels * n_codes + dense
-    if (int(labels.max()) + 1) * n_codes <= 4 * len(labels):  # counting is quicker than sorting
-        counts = np.bincount(pairs).astype(np.int64)
-        found = np.flatnonzero(counts)
-        return found // n_codes, counts[found]
-    found, counts = np.unique(pairs, return_counts=True)
-    return found // n_codes, counts

@@ -97,13 +97,14 @@ class Stages:
         One for each block of attributes; empty if the method has no cells of records.
     partition : dict
         What else there is to say of the cells.
-    space, aggregate, noise : dict or None
+    space, rearrange, aggregate, noise : dict or None
         None if there was no such stage.
     """
 
     cells: tuple[CellSizes, ...] = ()
     partition: Mapping[str, Any] = field(default_factory=dict)
     space: Mapping[str, Any] | None = None
+    rearrange: Mapping[str, Any] | None = None
     aggregate: Mapping[str, Any] | None = None
     noise: Mapping[str, Any] | None = None
 
@@ -114,7 +115,8 @@ class Stages:
         if fixed:
             raise GuaranteeError(f"{method.name} describes its partition by {fixed[0]!r}, which is not its to say")
         cells |= self.partition
-        run = {"space": self.space, "partition": cells, "aggregate": self.aggregate, "noise": self.noise}
+        run = {"space": self.space, "partition": cells, "rearrange": self.rearrange}
+        run |= {"aggregate": self.aggregate, "noise": self.noise}
         return [{"stage": stage, **facts} for stage, facts in run.items() if facts is not None]
 
 

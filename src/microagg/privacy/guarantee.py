@@ -9,13 +9,16 @@ from typing import Any
 from microagg.tables.phrases import names_phrase
 
 __all__ = [
+    "ASSUMED_OF_CELLS",
     "DRAWN",
     "EPSILON_DP",
     "EPSILON_IDP",
     "K_ANONYMITY",
     "MICROAGGREGATED",
+    "ORDER_UNKNOWN",
     "ORIGINAL_RECORDS",
     "Guarantee",
+    "clauses_of",
     "differential_privacy",
     "drawn_from_cells",
     "k_anonymity",
@@ -53,6 +56,8 @@ class Guarantee:
         What must be true for the promise to hold.
     not_promised : tuple of str
         What a reader might believe it says, and it does not.
+    confidential : str or None
+        The confidential attribute whose values are hidden, of a requirement on them; None of every other promise.
     """
 
     model: str
@@ -63,10 +68,11 @@ class Guarantee:
     attributes: tuple[str, ...]
     assumptions: tuple[str, ...]
     not_promised: tuple[str, ...]
+    confidential: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain lists and dicts, for JSON."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "confidential" or value is not None}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Guarantee:
@@ -77,8 +83,13 @@ class Guarantee:
 
     @property
     def counted(self) -> bool:
-        """Whether the promise can be counted again on a table as it is written."""
+        """Whether it promises how often combinations occur, which is counted again on a table as it is written."""
         return self.model == K_ANONYMITY
+
+    @property
+    def of_confidential_values(self) -> bool:
+        """Whether it promises what the confidential values of a class are like, which is counted again, too."""
+        return self.confidential is not None
 
     @property
     def private(self) -> bool:
@@ -91,14 +102,14 @@ class Guarantee:
         return f"{self.model} ({', '.join(f'{key} = {value}' for key, value in self.parameters.items())})"
 
 
-_ASSUMED_OF_CELLS = (
+ASSUMED_OF_CELLS = (
     "each person or firm has one record in the table",
     "what an outsider can know is covered by the attributes declared quasi_identifier",
     "no other release of the same records is linked with this one",
 )
 
 
-_ORDER_UNKNOWN = "nobody outside knows the order of the input's records, which was kept"
+ORDER_UNKNOWN = "nobody outside knows the order of the input's records, which was kept"
 _PUBLISHED_AS_THEY_ARE = (
     "attributes declared confidential or non_confidential are published as they are; one that is known to outsiders "
     "can single out a record"
@@ -106,7 +117,7 @@ _PUBLISHED_AS_THEY_ARE = (
 _MEMBERSHIP = "who is in the table at all"
 
 
-def _clauses(*clauses: str) -> tuple[str, ...]:
+def clauses_of(*clauses: str) -> tuple[str, ...]:
     """Clauses of a promise, in order, without those that are empty because they do not apply."""
     return tuple(clause for clause in clauses if clause)
 
@@ -123,12 +134,13 @@ def k_anonymity(
     one_of_several: bool = False,
     medoids: bool = False,
     guided_by: Sequence[str] = (),
+    hidden: Sequence[str] = (),
 ) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
 
     With `one_of_several` the attributes are one of several blocks, each with cells of its own; with `medoids` cells
     publish values of one of their own records; `guided_by` names attributes published as they are that helped to form
-    the cells.
+    the cells; `hidden` names confidential attributes of which promises of their own are made.
 
     References
     ----------
@@ -145,9 +157,10 @@ def k_anonymity(
             f"published combination they compare with, at least {k} records share it"
         ),
         attributes=tuple(attributes),
-        assumptions=_clauses(*_ASSUMED_OF_CELLS, _ORDER_UNKNOWN if order_kept else ""),
-        not_promised=_clauses(
-            "confidential values: if all records of a cell share one, it is known for all of them",
+        assumptions=clauses_of(*ASSUMED_OF_CELLS, ORDER_UNKNOWN if order_kept else ""),
+        not_promised=clauses_of(
+            "confidential values: if all records of a cell share one, it is known for all of them"
+            + (f"; of {names_phrase(hidden)} the promises below say more" if hidden else ""),
             _less_diverse(guided_by) if guided_by else "",
             _PUBLISHED_AS_THEY_ARE,
             _MEMBERSHIP,
@@ -202,12 +215,12 @@ def drawn_from_cells(
             f"counts{spikes}; which record of the cell a published one stands beside is {dealt}"
         ),
         attributes=tuple(attributes),
-        assumptions=_clauses(
-            *_ASSUMED_OF_CELLS,
+        assumptions=clauses_of(
+            *ASSUMED_OF_CELLS,
             "chance came from the system's secure source",
-            _ORDER_UNKNOWN if order_kept else "",
+            ORDER_UNKNOWN if order_kept else "",
         ),
-        not_promised=_clauses(
+        not_promised=clauses_of(
             "k-anonymity: published combinations may occur once, and counting them on the file shows nothing",
             "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
             "that some record of the cell has",
@@ -300,7 +313,7 @@ def differential_privacy(
         target=target,
         against=against,
         attributes=tuple(attributes),
-        assumptions=_clauses(
+        assumptions=clauses_of(
             "each person or firm has one record in the table",
             "the number of records is public, and so are columns, their labels, and declared bounds, categories and "
             "resolutions, from which types follow: none of these was read off the records",
@@ -316,7 +329,7 @@ def differential_privacy(
             else "",
             *assumptions,
         ),
-        not_promised=_clauses(
+        not_promised=clauses_of(
             "" if of_records else _originals_unprotected(equal_values),
             *not_promised,
             f"anything about {names_phrase(unprotected)}, published as they are beside the protected attributes"

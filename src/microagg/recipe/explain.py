@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from microagg.errors import did_you_mean, shown
 from microagg.recipe.open_table import OpenTable
-from microagg.schema.attribute import Attribute
 
 __all__ = ["explain", "explain_toml"]
 
@@ -43,12 +42,15 @@ def _explain_one(problem: dict[str, Any], recipe: type[BaseModel], table: tuple[
 
 def _known_keys(recipe: type[BaseModel], location: list[str]) -> list[str]:
     """The keys a table of the recipe may have."""
-    if location[:1] == ["attributes"] and len(location) == 2:
-        return list(Attribute.model_fields)
     table: Any = recipe
+    by_name = False
     for part in location:
+        if by_name:  # of an attribute, whose table is like all others
+            by_name = False
+            continue
         fields = table.closed().model_fields if issubclass(table, OpenTable) else table.model_fields
         inner = fields[part].annotation
+        by_name = get_origin(inner) is dict
         table = next(kind for kind in get_args(inner) or (inner,) if hasattr(kind, "model_fields"))
     if issubclass(table, OpenTable):
         keys: list[str] = table.known_keys()

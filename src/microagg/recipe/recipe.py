@@ -39,6 +39,7 @@ from microagg.recipe.input import InputChoice
 from microagg.recipe.method_rules import check_method
 from microagg.recipe.output import OutputChoice
 from microagg.recipe.privacy import PrivacyChoice
+from microagg.recipe.protect import ProtectChoice, RearrangeChoice, check_protection, protection_changes
 from microagg.recipe.sweep import SweepChoice
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
@@ -71,7 +72,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, input, output, privacy, sweep : optional
+    space, aggregate, missing, strata, blocks, protect, rearrange, input, output, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -94,6 +95,8 @@ class Recipe(BaseModel):
     missing: MissingChoice = MissingChoice()
     strata: StrataChoice = StrataChoice()
     blocks: BlocksChoice = BlocksChoice()
+    protect: dict[str, ProtectChoice] = Field(default_factory=dict)
+    rearrange: RearrangeChoice = RearrangeChoice()
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
     privacy: PrivacyChoice | None = None
@@ -150,6 +153,7 @@ class Recipe(BaseModel):
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
         check_guides(self)
         check_method(self)
+        check_protection(self)
         for key, names in self.input.columns_named.items():
             unknown = [name for name in names if name not in self.attributes]
             if unknown:
@@ -230,6 +234,16 @@ class Recipe(BaseModel):
                     del fields[name]
         return Recipe(**fields)
 
+    def protecting(self, **requirements: Any) -> Recipe:
+        """A recipe with requirements (``t_closeness=0.15``) of all that it protects, or else all that is confidential.
+
+        None leaves a requirement as it is.
+        """
+        try:
+            return self.changed(protection_changes(self, requirements))
+        except ValueError as error:
+            raise RecipeError(str(error)) from None
+
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
         """Read a recipe from a TOML file; taxonomy files are looked for beside it."""
@@ -264,8 +278,12 @@ class Recipe(BaseModel):
         return cls(**content)
 
     def as_dict(self) -> dict[str, Any]:
-        """The recipe as plain dicts and lists, defaults included; taxonomies are written out."""
-        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
+        """The recipe as plain dicts and lists, defaults included; taxonomies are written out.
+
+        Tables about what is protected are left out where nothing is.
+        """
+        content = self.model_dump(mode="json", exclude_none=True, by_alias=True)
+        return content if self.protect else {k: v for k, v in content.items() if k not in ("protect", "rearrange")}
 
     def dumps(self) -> str:
         """The recipe as TOML text that :meth:`loads` reads back to an equal recipe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
+from microagg.releases.rearrangement import demands_of, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
 from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
 from microagg.space.mixed import mixed_points, mixed_space
@@ -54,6 +56,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
     blocks: list[Block] = []
     remarks: list[str] = []
     guides, paired = list(prepared.guides.values()), list(prepared.paired.values())
+    demands = demands_of(prepared.frame, recipe)
     paired_by: list[Mapping[str, Any]] = []
     guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
@@ -65,6 +68,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             points, attributes, guides, recipe, lambda space: _ungrouped(space, recipe, seed), coordinates
         )
         labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed)
+        rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
+        labels = rearranged.labels
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -80,13 +85,14 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
         guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
         pairing = describe_pairing(attributes, labels, paired, recipe)
-        remarks += [*of_groups, *certified, *searches.remarks(attributes), *guidance.remarks, *pairing.remarks]
+        remarks += [*of_groups, *certified, *searches.remarks(attributes), *rearranged.remarks]
+        remarks += [*guidance.remarks, *pairing.remarks]
         guided_by += [guidance.facts] if guidance.facts else []
         paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(points, labels, int(labels.max()) + 1)
         total += within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = _describe_stages(recipe, blocks, guided_by, paired_by)
+    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=rearranged.facts)
     return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
 
 

@@ -17,12 +17,14 @@ from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import recount, require_k, require_public, values_out_of_type
 from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
+from microagg.releases.input import numbers_of_text
 from microagg.releases.prepare import Prepared
 from microagg.releases.release import Release
 from microagg.releases.strategy import Strategy, strategy_of
 from microagg.statements.exposure import Exposure, exposure_of
 from microagg.statements.manifest import InputDigest, Manifest
 from microagg.statements.promises import describe_schema
+from microagg.statements.requirements import count_requirements, require_requirements
 from microagg.statements.statement import Statement
 from microagg.tables.frames import Frame
 from microagg.tables.index import index_with_data
@@ -167,9 +169,12 @@ def _state(
     recounts = tuple(recount(released.table, attributes, recipe.k) for attributes in counted)
     for count in recounts:
         require_k(count, AS_WRITTEN)
+    required = count_requirements(numbers_of_text(released.table, recipe), recipe) if strategy.is_counted else ()
+    require_requirements(required, recipe, AS_WRITTEN)
     exposure = exposure_of(released, recipe, counted, original) if counted else None
     public = None if exposure is None else tuple(exposure.public())
-    return Statement(guarantees, recounts, released.n_records, exposure=public), exposure
+    stated = Statement(guarantees, recounts, released.n_records, exposure=public, requirements=required)
+    return stated, exposure
 
 
 def _say_index_is_dropped(table: Any, *, private: bool) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from microagg.releases.input import numbers_of_text, read_own
 from microagg.releases.strategy import strategy_of
 from microagg.statements.exposure import Exposure
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
+from microagg.statements.requirements import count_requirements, require_requirements
 from microagg.statements.statement import Statement
 from microagg.tables.formats.registry import format_of, writable_format
 from microagg.tables.frames import Frame
@@ -141,6 +142,7 @@ class Release:
             statement = self._statement_of_written(partial / name, remarks)
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
+            require_requirements(statement.requirements, self.recipe, f"the written file {name!r}")
             written = read_as_written(partial / name)
             require_public(values_out_of_type(written), f"the written file {name!r}")
             strategy.require_paid(statement.budget)
@@ -274,6 +276,7 @@ class Release:
         return replace(
             self.statement,
             recounts=self._recounts_of_written(written),
+            requirements=count_requirements(read_own(path, self.recipe), self.recipe, written),
             remarks=(*self.statement.remarks, *remarks),
             exposure=exposure,
         )

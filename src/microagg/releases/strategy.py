@@ -26,7 +26,13 @@ from microagg.releases.prepare import Prepared, prepare, unprepared
 from microagg.releases.values import mix_values
 from microagg.schema.taxonomy import category_text
 from microagg.statements.manifest import InputDigest
-from microagg.statements.promises import SEEDED_NOISE, Blocks, promise_draws, promise_k_anonymity
+from microagg.statements.promises import (
+    SEEDED_NOISE,
+    Blocks,
+    promise_confidential_values,
+    promise_draws,
+    promise_k_anonymity,
+)
 from microagg.tables.formats.base import FileFormat
 from microagg.tables.frames import Frame
 from microagg.tables.phrases import columns_phrase
@@ -116,7 +122,7 @@ class RepresentedCells(Strategy):
         return form_cells(prepared, self.recipe, seed)
 
     def guarantees(self, blocks: Blocks) -> tuple[Guarantee, ...]:
-        return promise_k_anonymity(self.recipe, blocks)
+        return (*promise_k_anonymity(self.recipe, blocks), *promise_confidential_values(self.recipe, blocks))
 
     def find_promise(self, table: pa.Table, cells: Sequence[tuple[Sequence[str], int | None]]) -> list[Finding]:
         return [find_k(table, attributes, self.recipe.k) for attributes, _ in cells]

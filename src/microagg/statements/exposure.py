@@ -17,6 +17,7 @@ import numpy as np
 
 from microagg.evaluation.diversity import agreeing_records, single_values
 from microagg.evaluation.pairs import combinations
+from microagg.privacy.guarantee import K_ANONYMITY
 from microagg.privacy.verify import Finding
 from microagg.schema.attribute import Kind, Role
 from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
@@ -220,7 +221,7 @@ def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, An
     name = "what k does not hide"
     try:
         told_entries = [dict(one) for one in statement["exposure"]]
-        blocks = [tuple(one["attributes"]) for one in statement["guarantees"]]
+        blocks = [tuple(one["attributes"]) for one in statement["guarantees"] if one["model"] == K_ANONYMITY]
         gone = [entry for entry in told_entries if entry["what"] == "categories"]
         lacking = {*(attribute for block in blocks for attribute in block), *(one["attribute"] for one in gone)}
     except (KeyError, TypeError, ValueError, AttributeError):

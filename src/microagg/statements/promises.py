@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from microagg.aggregate.content import Content
+from microagg.privacy.confidential_guarantee import confidential_guarantee
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.guide_rules import shaping_attributes
 from microagg.recipe.output import RowOrder
+from microagg.recipe.protect import requirements_of
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
@@ -17,8 +20,10 @@ __all__ = [
     "NOISE_FROM_SEED",
     "SEEDED_NOISE",
     "describe_aggregation",
+    "describe_rearrangement",
     "describe_schema",
     "describe_space",
+    "promise_confidential_values",
     "promise_draws",
     "promise_k_anonymity",
 ]
@@ -41,9 +46,28 @@ def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]
             one_of_several=len(blocks) > 1,
             medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in attributes),
             guided_by=shaping_attributes(recipe),
+            hidden=tuple(recipe.protect),
         )
         for attributes, _ in blocks
     )
+
+
+def promise_confidential_values(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
+    """What is promised of the confidential values of every class, requirement by requirement."""
+    order_kept = recipe.output.order is RowOrder.KEPT
+    return tuple(
+        confidential_guarantee(one, attributes, recipe.attributes[one.attribute], order_kept=order_kept)
+        for attributes, _ in blocks
+        for one in requirements_of(recipe)
+    )
+
+
+def describe_rearrangement(recipe: Recipe) -> dict[str, Any] | None:
+    """How cells were rearranged, for the manifest; None if nothing asked for it."""
+    if not recipe.protect:
+        return None
+    by_search = {"effort": recipe.rearrange.effort} if recipe.rearrange.by is Way.SEARCH else {}
+    return {"by": str(recipe.rearrange.by), **by_search}
 
 
 def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:

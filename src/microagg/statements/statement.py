@@ -11,6 +11,7 @@ from typing import Any
 from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import Recount
 from microagg.statements.exposure_text import TITLE, describe_exposure
+from microagg.statements.requirements import RequirementCount
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement", "printable"]
@@ -48,6 +49,8 @@ class Statement:
         True if chance was replaced by a fixed seed.
     budget : dict or None
         For a differentially private release: epsilon, what was spent, and what each mechanism spent.
+    requirements : tuple of RequirementCount
+        What was counted on the released table of what its confidential values must be like.
     exposure : tuple of dict or None
         For a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
     """
@@ -59,11 +62,13 @@ class Statement:
     seeded: bool = False
     budget: Mapping[str, Any] | None = None
     exposure: tuple[Mapping[str, Any], ...] | None = None
+    requirements: tuple[RequirementCount, ...] = ()
 
     @property
     def for_publication(self) -> bool:
         """True if something is promised, it was found to hold, and chance was real."""
-        return bool(self.guarantees) and all(count.holds for count in self.recounts) and not self.seeded
+        counted = [*(one.holds for one in self.recounts), *(one.holds for one in self.requirements)]
+        return bool(self.guarantees) and all(counted) and not self.seeded
 
     def as_dict(self) -> dict[str, Any]:
         """The statement as plain dicts and lists."""
@@ -72,6 +77,7 @@ class Statement:
             "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
             "recounts": [count.as_dict() for count in self.recounts],
+            **({"requirements": [count.as_dict() for count in self.requirements]} if self.requirements else {}),
             **({} if self.exposure is None else {"exposure": [dict(one) for one in self.exposure]}),
             **({} if self.budget is None else {"budget": dict(self.budget)}),
             "remarks": self._all_remarks(),
@@ -96,6 +102,7 @@ class Statement:
             remarks=tuple(remarks[:-1] if seeded else remarks),
             seeded=seeded,
             budget=content.get("budget"),
+            requirements=tuple(RequirementCount.from_dict(one) for one in content.get("requirements", ())),
             exposure=None if "exposure" not in content else tuple(dict(one) for one in content["exposure"]),
         )
 
@@ -105,7 +112,9 @@ class Statement:
     def __str__(self) -> str:
         lines = [] if self.guarantees else [NO_GUARANTEE]
         counts = {count.attributes: count for count in self.recounts}
-        for guarantee in self.guarantees[:_SHOWN]:
+        of_values = [guarantee for guarantee in self.guarantees if guarantee.of_confidential_values]
+        others = [guarantee for guarantee in self.guarantees if not guarantee.of_confidential_values]
+        for guarantee in others[:_SHOWN]:
             lines += _paragraph(f"{guarantee.title} on {names_phrase(guarantee.attributes)}.")
             if not guarantee.counted:
                 lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
@@ -115,19 +124,27 @@ class Statement:
                 f"Counted on the released table: {count.n_records} records, {count.n_combinations} combinations, the "
                 f"rarest shared by {count.smallest} records."
             )
-        if len(self.guarantees) > _SHOWN:
+        if len(others) > _SHOWN:
             lines += _paragraph(
-                f"The same holds on {len(self.guarantees) - _SHOWN:,} more blocks of attributes; statement.json names "
-                "them."
+                f"The same holds on {len(others) - _SHOWN:,} more blocks of attributes; statement.json names them."
             )
-        # Guarantees on several blocks differ in their attributes only.
-        for guarantee in self.guarantees[:1]:
+        for guarantee, required in zip(of_values, self.requirements, strict=True):
+            lines += _paragraph(f"{guarantee.title} of {guarantee.confidential!r} in every class of equal ones.")
+            lines += _paragraph(f"Counted on the released table: {required.description}.")
+        # Guarantees on several blocks differ in their attributes only; those of one sort on values, in the attribute.
+        sorts = {guarantee.model: guarantee for guarantee in reversed(of_values)}
+        told: set[str] = set()
+        for guarantee in [*others[:1], *reversed(sorts.values())]:
+            if guarantee.of_confidential_values:
+                lines += _paragraph(f"{guarantee.model[:1].upper()}{guarantee.model[1:]}:")
             if self.budget is not None:
                 lines += [*_paragraph(f"Unit: {guarantee.unit}."), *self._spending()]
             lines += _paragraph(f"Protects {guarantee.target}.")
             lines += _paragraph(f"Against {guarantee.against}.")
-            lines += ["Assumes:", *_bullets(guarantee.assumptions)]
-            lines += ["Does not promise:", *_bullets(guarantee.not_promised)]
+            for title, clauses in (("Assumes", guarantee.assumptions), ("Does not promise", guarantee.not_promised)):
+                added = [clause for clause in clauses if clause not in told]
+                lines += [f"{title}{' also' if told.intersection(clauses) else ''}:", *_bullets(added)] if added else []
+                told.update(added)
         exposed = describe_exposure(self.exposure or ())
         if exposed:
             lines += [TITLE, *_bullets(exposed)]

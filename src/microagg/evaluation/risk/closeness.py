@@ -16,10 +16,10 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import Values
 from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
-from microagg.schema.attribute import Kind
+from microagg.privacy.requirement import T_CLOSENESS, ConfidentialValues, Requirement
 from microagg.schema.encode import EncodedColumn
 
-__all__ = ["CLOSENESS", "CellShares", "cell_shares", "earth_movers_nominal", "earth_movers_ordered"]
+__all__ = ["CLOSENESS", "CellShares", "cell_shares"]
 
 
 @dataclass(frozen=True)
@@ -88,83 +88,8 @@ def cell_shares(codes: npt.NDArray[np.generic], labels: IntArray) -> CellShares:
     return CellShares(cell, counts / sizes[cell], totals[value] / len(codes), len(sizes), len(totals))
 
 
-def earth_movers_nominal(codes: npt.NDArray[np.generic], labels: IntArray) -> FloatArray:
-    """Distance of each cell's distribution to the table's, all values at distance 1: half the sum of abs(q - p).
-
-    Examples
-    --------
-    >>> earth_movers_nominal(np.array(["a", "b", "a", "a"]), np.array([0, 0, 1, 1])).tolist()
-    [0.25, 0.25]
-    """
-    shares = cell_shares(codes, labels)
-    # What values in the cell have too much is what the others have too little.
-    excess = np.maximum(shares.inside - shares.overall, 0.0)
-    return np.asarray(np.bincount(shares.cell, excess, minlength=shares.n_cells), dtype=np.float64)
-
-
-def earth_movers_ordered(values: FloatArray, labels: IntArray) -> FloatArray:
-    """Earth mover's distance of each cell's distribution to the table's, along the order of the values.
-
-    Neighbours among the m different values are at distance 1 / (m - 1). Missing values (NaN) are at distance 1 from
-    all others: their difference in share is moved at that price, and the present values in proportion. With missing
-    values this is what a feasible plan costs, so the distance is never understated.
-
-    Notes
-    -----
-    The distance is the mean of abs(Q - P) of the cumulative shares over the first m - 1 values. Between two values of
-    the cell, Q is constant and P rises, so abs(Q - P) is summed from running sums of P on both sides of the place where
-    they meet: n log n for all cells together, however many different values there are.
-
-    Examples
-    --------
-    >>> earth_movers_ordered(np.array([1.0, 2.0, 3.0, 3.0]), np.array([0, 0, 1, 1])).round(3).tolist()
-    [0.375, 0.375]
-
-    References
-    ----------
-    .. [1] Li, N., Li, T. & Venkatasubramanian, S. (2007). t-closeness: privacy beyond k-anonymity and l-diversity.
-       ICDE 2007, 106-115. doi:10.1109/ICDE.2007.367856
-    """
-    missing = np.isnan(values)
-    sizes = np.bincount(labels).astype(np.float64)
-    if not missing.any():
-        return _along_the_order(values, labels, len(sizes))
-    lacking = np.bincount(labels, missing, minlength=len(sizes)) / sizes
-    overall = float(missing.mean())
-    present = np.zeros(len(sizes))
-    if not missing.all():
-        present = _along_the_order(values[~missing], labels[~missing], len(sizes))
-    distance: FloatArray = np.abs(lacking - overall) + (1.0 - np.maximum(lacking, overall)) * present
-    return distance
-
-
-def _along_the_order(values: FloatArray, labels: IntArray, n_cells: int) -> FloatArray:
-    different, ranks, totals = np.unique(values, return_inverse=True, return_counts=True)
-    steps = len(different) - 1
-    if not steps:
-        return np.zeros(n_cells)
-    cumulative = np.cumsum(totals)[:-1] / len(values)  # P after the first, second, ... value; after the last it is 1
-    running = np.append(0.0, np.cumsum(cumulative))
-    order = np.lexsort((ranks, labels))
-    cells, ranks = labels[order], ranks[order]
-    sizes = np.bincount(cells, minlength=n_cells)
-    first = np.append(0, np.cumsum(sizes))[:-1]
-    # From one value of the cell (or the beginning) to the next, Q is the share of the cell's records up to there.
-    level = (np.arange(len(cells)) - first[cells] + 1) / sizes[cells]
-    until = np.append(ranks[1:], steps)
-    until[first[sizes > 0][1:] - 1] = steps
-    before = np.bincount(cells[first[sizes > 0]], running[ranks[first[sizes > 0]]], minlength=n_cells)
-    start = np.minimum(ranks, steps)
-    meet = np.clip(np.searchsorted(cumulative, level), start, until)
-    above = level * (meet - start) - (running[meet] - running[start])
-    below = running[until] - running[meet] - level * (until - meet)
-    return (before + np.bincount(cells, above + below, minlength=n_cells)) / steps
-
-
 def _distances(one: EncodedColumn, cells: IntArray) -> FloatArray:
-    if one.kind is Kind.NOMINAL:
-        return earth_movers_nominal(np.where(one.missing, -1.0, one.values), cells)
-    return earth_movers_ordered(one.values, cells)
+    return Requirement(T_CLOSENESS, one.name, 1.0).per_cell(ConfidentialValues.of(one), cells)
 
 
 def _t_closeness(context: Context) -> MeasureResult:
@@ -229,7 +154,8 @@ CLOSENESS = (
         "closeness",
         "lower",
         "largest earth mover's distance between a confidential attribute's distribution in a cell and in the table: "
-        "numbers and ranks along their order, neighbours 1/(m-1) apart; categories all 1 apart",
+        "numbers and ranks along their order, neighbours 1/(m-1) apart; categories as far apart as their lowest common "
+        "ancestor in a declared taxonomy is high, relative to the root, or all 1 apart",
         _t_closeness,
         high=1.0,
         needs=(Need.CELLS,),

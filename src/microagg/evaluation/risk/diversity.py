@@ -15,11 +15,15 @@ from microagg.evaluation.diversity import (
     Diversity,
     agreeing_records,
     coarse_codes,
-    entropy_per_cell,
     label_diversity,
-    recursive_per_cell,
 )
 from microagg.evaluation.result import Values
+from microagg.privacy.within_cells import (
+    entropy_per_cell,
+    largest_share_per_cell,
+    range_per_cell,
+    recursive_per_cell,
+)
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn
 from microagg.space.standardize import standardize
@@ -105,6 +109,28 @@ def _recursive(context: Context) -> MeasureResult:
         for rarest in range(2, most + 1)
     }
     return MeasureResult(found["l = 2"], context.unmeasured, details=found)
+
+
+def _largest_share(context: Context) -> MeasureResult:
+    exact, _ = confidential_codes(context)
+    found = [largest_share_per_cell(codes, context.cells) for codes in exact]
+    details = {one.name: float(per_cell.max()) for one, per_cell in zip(context.confidential, found, strict=True)}
+    by_chance = [
+        max(largest_share_per_cell(codes, cells).max() for codes in exact) for cells in shuffled_cells(context)
+    ]
+    return MeasureResult(max(details.values()), context.unmeasured, baseline=float(np.mean(by_chance)), details=details)
+
+
+def _smallest_range(context: Context) -> MeasureResult:
+    numbers = [one for one in context.confidential if one.kind is Kind.NUMERIC]
+    if not numbers:
+        return MeasureResult(None, "no confidential attribute is numeric")
+    deviations = {one.name: float(np.nanstd(one.values)) if not one.missing.all() else 0.0 for one in numbers}
+    details = {one.name: float(range_per_cell(one.values, context.cells).min()) for one in numbers}
+    relative = [details[name] / deviation for name, deviation in deviations.items() if deviation > 0.0]
+    if not relative:
+        return MeasureResult(None, "no numeric confidential attribute has different values", details=details)
+    return MeasureResult(min(relative), context.unmeasured, details=details)
 
 
 def _agreement(context: Context) -> MeasureResult:
@@ -196,6 +222,27 @@ DIVERSITY = (
         _entropy,
         low=1.0,
         high=lambda context: context.largest_cell,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "largest_share",
+        "risk",
+        "diversity",
+        "lower",
+        "largest share of a cell's records that have one value of a confidential attribute: max_share holds from this "
+        "on",
+        _largest_share,
+        high=1.0,
+        needs=(Need.CELLS,),
+    ),
+    Definition(
+        "smallest_range",
+        "risk",
+        "diversity",
+        "higher",
+        "smallest range that a confidential attribute's numbers have in a cell, in standard deviations of the "
+        "attribute; the details have each attribute's own, up to which min_range holds",
+        _smallest_range,
         needs=(Need.CELLS,),
     ),
     Definition(

@@ -18,10 +18,12 @@ from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.report import check_report
 from microagg.releases.check.statement import check_statement
 from microagg.releases.folder.signing import check_signature
+from microagg.releases.input import read_released
 from microagg.releases.release import MANIFEST, read_as_written
 from microagg.releases.strategy import strategy_of
 from microagg.schema.attribute import Role
 from microagg.statements.exposure import recheck_exposure
+from microagg.statements.requirements import find_requirements
 from microagg.tables.phrases import columns_phrase, names_phrase
 from microagg.tables.text.dialect import Dialect
 from microagg.tables.text.formulas import unescape_formulas
@@ -101,7 +103,8 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
     if strategy.is_private:
         table = read_as_written(Path(path), recipe)
     promise = strategy.find_promise(table, [(recipe.schema.quasi_identifiers, None)])
-    return [_check_columns(table, recipe), *values_out_of_type(table), *promise]
+    required = find_requirements(read_released(Path(path), recipe), recipe, table) if recipe.protect else []
+    return [_check_columns(table, recipe), *values_out_of_type(table), *promise, *required]
 
 
 def _read_any(path: Path, recipe: Recipe) -> pa.Table:
@@ -153,7 +156,8 @@ def _columns_of_release(release: PublishedFolder) -> list[Finding]:
 def _promise_of_release(release: PublishedFolder) -> list[Finding]:
     """What is promised, as far as it can be seen on the table."""
     cells = [(block["attributes"], block["smallest_cell"]) for block in release.blocks]
-    return release.strategy.find_promise(release.table, cells)
+    required = find_requirements(release.typed, release.recipe, release.table) if release.recipe.protect else []
+    return [*release.strategy.find_promise(release.table, cells), *required]
 
 
 def _exposure_of_release(release: PublishedFolder) -> list[Finding]:

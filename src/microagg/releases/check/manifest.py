@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from microagg._halt import TIME_LIMIT
+from microagg._halt import BUDGET, TIME_LIMIT
 from microagg.errors import InputError
 from microagg.evaluation.diversity import STEP, Diversity
 from microagg.methods.output import CellSizes
 from microagg.methods.searches import ENDS, STARTS
 from microagg.privacy.verify import Finding
 from microagg.private.moments.plan import groups_of
+from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.json_files import same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 from microagg.statements.manifest import FORMAT, LIBRARIES
-from microagg.statements.promises import describe_aggregation, describe_schema, describe_space
+from microagg.statements.promises import describe_aggregation, describe_rearrangement, describe_schema, describe_space
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
@@ -29,7 +30,8 @@ _KEYS = ("format", "id", "microagg", "versions", "seeded", "recipe", "stages", "
 VERSION = re.compile(r"\d+(\.\d+)+[\w.+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[0-9a-f]{32}")
-_OF_CELLS = ("schema", "space", "partition", "aggregate")
+_OF_REARRANGEMENT = ("stopped_by", "share_of_steps")
+_OF_CELLS = ("schema", "space", "partition", "rearrange", "aggregate")
 
 
 def check_manifest(release: PublishedFolder) -> list[Finding]:
@@ -138,12 +140,29 @@ def _fault_of_stages(release: PublishedFolder) -> str:
         return "says something about cells that no release says"
     if release.is_private:
         return _fault_of_private_stages(release, found)
-    if [stage["stage"] for stage in stages] != list(_OF_CELLS):
+    due = [stage for stage in _OF_CELLS if stage != "rearrange" or recipe.protect]
+    if [stage["stage"] for stage in stages] != due:
         return "has other stages than its method"
+    if recipe.protect and not _is_rearrangement(found["rearrange"], recipe):
+        return "states other rearranged cells than its recipe"
     return (
         _fault_of_search(release)
         or _fault_of_space(release, found["space"])
         or _fault_of_aggregate(release, found["aggregate"])
+    )
+
+
+def _is_rearrangement(stated: Mapping[str, Any], recipe: Recipe) -> bool:
+    """Whether cells were rearranged as the recipe says, and cut by no other limit than its own."""
+    facts = {key: value for key, value in stated.items() if key not in _OF_REARRANGEMENT}
+    ends = stated["stopped_by"]
+    was_cut = TIME_LIMIT in ends
+    return (
+        same(facts, describe_rearrangement(recipe))
+        and set(ends) <= {BUDGET, TIME_LIMIT}
+        and all(isinstance(count, int) and count > 0 for count in ends.values())
+        and ("share_of_steps" in stated) is was_cut
+        and (not was_cut or recipe.rearrange.time_limit is not None)
     )
 
 

@@ -19,6 +19,7 @@ from microagg.releases.folder.saved import recipe_of
 from microagg.releases.input import read_own
 from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
 from microagg.releases.strategy import Strategy, strategy_of
+from microagg.statements.requirements import RequirementCount, count_requirements
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,8 +140,23 @@ class PublishedFolder:
 
         if self.rows_are_statistics:
             return set()
-        table = read_own(self.folder / self.table_name, self.recipe)
-        return {field.name for field in table.schema if pa.types.is_time(field.type)}
+        return {field.name for field in self.typed.schema if pa.types.is_time(field.type)}
+
+    @cached_property
+    def required(self) -> tuple[RequirementCount, ...]:
+        """What confidential values must be like, counted afresh; none if nothing is required or columns lack."""
+        due = {*self.recipe.protect, *self.recipe.schema.quasi_identifiers}
+        if not self.recipe.protect or not due <= set(self.table.column_names):
+            return ()
+        try:
+            return count_requirements(self.typed, self.recipe, self.table)
+        except TableError:
+            return ()
+
+    @cached_property
+    def typed(self) -> pa.Table:
+        """The table with numbers as numbers, as the recipe has them."""
+        return read_own(self.folder / self.table_name, self.recipe)
 
     @cached_property
     def recounts(self) -> tuple[Recount, ...]:

@@ -18,6 +18,7 @@ from microagg.releases.guidance import guidance_words, pairing_words
 from microagg.releases.pipeline import INDEX_DROPPED
 from microagg.releases.prepare import REMARKS as OF_MISSING
 from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
+from microagg.releases.rearrangement import REMARKS as OF_REARRANGEMENT
 from microagg.releases.values import VALUES_MIXED
 from microagg.statements.promises import SEEDED_NOISE
 from microagg.tables.formats.registry import format_of
@@ -108,6 +109,8 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
     yield from OF_MISSING.get(recipe.missing.policy, ())
     if recipe.entry.searches_by_chance:
         yield from OF_SEARCHES
+    if recipe.protect and recipe.rearrange.time_limit is not None:
+        yield from OF_REARRANGEMENT
 
 
 def _compile(pattern: str, recipe: Recipe) -> re.Pattern[str]:

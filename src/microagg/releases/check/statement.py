@@ -108,9 +108,12 @@ def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
         return Finding("recounts", False, f"the statement is about another number of records than {n_rows}")
     if not same([one.as_dict() for one in statement.recounts], [one.as_dict() for one in release.recounts]):
         return Finding("recounts", False, "the statement counted something else than the table has")
+    if not same([one.as_dict() for one in statement.requirements], [one.as_dict() for one in release.required]):
+        return Finding("recounts", False, "the statement counted other confidential values than the table has")
     if (statement.budget is not None) is not release.is_private:
         return Finding("recounts", False, "the statement has a budget, and the method none, or the other way round")
-    counted = f"{len(release.recounts)} counts" if release.recounts else "the number of records"
+    n_counts = len(release.recounts) + len(release.required)
+    counted = f"{n_counts} counts" if n_counts else "the number of records"
     return Finding("recounts", True, f"{counted} of the statement found again on the table")
 
 

@@ -1,0 +1,1 @@
+"""Cells that also hide the confidential values: between partition and aggregate."""

@@ -1,0 +1,269 @@
+"""Rearrange cells until each hides the confidential values of its records: merge, swap, closeness first, search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg._halt import BUDGET, INTERRUPT, StopCondition, attend
+from microagg._labels import cells_in_order
+from microagg._typing import IntArray
+from microagg._validation import Choice, Constraint, Integer, Optional, Real
+from microagg.errors import GuaranteeError, InputError
+from microagg.partition.local_search.efforts import EFFORTS
+from microagg.partition.local_search.search import chance_states
+from microagg.partition.local_search.starts import start_of_search
+from microagg.partition.rearrange.rules import Demands
+from microagg.partition.rearrange.search import SEARCH_EFFORTS, Arrangement
+from microagg.partition.rearrange.starts import closeness_first_cells, records_per_cell, stratified_cells
+from microagg.partition.refine import PATIENCE, improve_cells
+from microagg.privacy.requirement import T_CLOSENESS
+from microagg.privacy.ways import Way
+from microagg.schema.attribute import Kind
+from microagg.space.points import Points
+
+__all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
+
+_LADDER = (1.0, 1.6, 2.5, 4.0)  # sizes of starting cells, relative to the smallest that will do
+_WILL_DO = 0.5  # share of stratified cells that satisfy the requirements, for their size to be tried
+_GROWTH = 1.5
+
+
+REARRANGE_PARAMETERS: dict[str, Constraint] = {
+    "by": Choice(tuple(Way)),
+    "effort": Choice(tuple(SEARCH_EFFORTS)),
+    "random_state": Optional(Integer(0)),
+    "time_limit": Optional(Real(0.0, open_low=True)),
+}
+
+
+@dataclass(frozen=True)
+class Rearranged:
+    """Cells that satisfy their requirements.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_records,)
+    stopped_by : {"budget", "time limit", "interrupt"}
+    share : float
+        Of the steps that were taken.
+    changed : bool
+        Whether any cell is another than before.
+    """
+
+    labels: IntArray
+    stopped_by: str = BUDGET
+    share: float = 1.0
+    changed: bool = True
+
+
+def rearrange_cells(
+    points: Points,
+    labels: IntArray,
+    k: int,
+    demands: Demands,
+    members: IntArray,
+    *,
+    by: Way = Way.SEARCH,
+    effort: str = "default",
+    random_state: int | None = None,
+    time_limit: float | None = None,
+) -> Rearranged:
+    """Rearrange the cells of some records of a table until every one satisfies all requirements.
+
+    Parameters
+    ----------
+    points : Points
+        The space of these records.
+    labels : ndarray of shape (n_members,)
+        Their cells, of at least k records each.
+    k : int
+    demands : Demands
+        About all records of the table, which say what distribution cells are to be close to. That some partition
+        satisfies them was found before.
+    members : ndarray of shape (n_members,)
+        Which records of the table these are.
+    by : Way
+    effort, random_state, time_limit
+        Of the search.
+
+    Notes
+    -----
+    *merge* joins every cell that misses a requirement with the nearest one until none does. *swap* exchanges records
+    between near cells as long as that brings them nearer to the requirements, then merges. *closeness first* [1]_ forms
+    new cells of one record of each run of the confidential values, as many as the bound of the paper asks for, and
+    merges what misses a requirement all the same: with equal values, several attributes or other distances the bound
+    does not hold. *search* starts from all of these and from near-optimal cells, mended by exchanges and merges, and
+    anneals: moves, exchanges and divisions of cells, each of which leaves every cell valid.
+
+    Privacy: requirements are counted here on the definition itself, whatever the search made of them.
+
+    Complexity: merge and swap n times the records near a record; closeness first n^2 / k; search the steps that its
+    effort names, each about the size of a cell.
+    """
+    k = int(k)
+    if by is Way.CLOSENESS_FIRST:
+        require_closeness(demands)
+    if (
+        by is not Way.CLOSENESS_FIRST
+        and by is not Way.SEARCH
+        and demands.satisfied(_spread(labels, members, demands))[labels].all()
+    ):
+        return Rearranged(labels, changed=False)
+    halt = StopCondition(time_limit)
+    halt.patience = PATIENCE
+    scaled = (points.telling() if points.nominal else points).near_one()
+    work = _Work(scaled, labels, k, demands, members, effort, random_state, halt)
+    found = attend(lambda: work.ways[by](), halt, keeps=True)
+    _require(found.labels, k, demands, members)
+    return found
+
+
+def require_closeness(demands: Demands) -> None:
+    """Refuse closeness first where there is no closeness, or no order, to be first."""
+    if not any(
+        one.kind is T_CLOSENESS and demands.values[one.attribute].kind is not Kind.NOMINAL
+        for one in demands.requirements
+    ):
+        raise InputError(
+            'rearrange.by = "closeness_first" is for t_closeness of a numeric or ordinal attribute; "search", "swap" '
+            'and "merge" are for all requirements'
+        )
+
+
+class _Work:
+    """One rearrangement."""
+
+    def __init__(
+        self,
+        points: Points,
+        labels: IntArray,
+        k: int,
+        demands: Demands,
+        members: IntArray,
+        effort: str,
+        random_state: int | None,
+        halt: StopCondition,
+    ) -> None:
+        self.points, self.labels, self.k, self.demands, self.members = points, labels, k, demands, members
+        self.effort, self.random_state, self.halt = effort, random_state, halt
+        self.ways: Mapping[Way, Callable[[], Rearranged]] = {
+            Way.MERGE: self.merge,
+            Way.SWAP: self.swap,
+            Way.CLOSENESS_FIRST: self.closeness_first,
+            Way.SEARCH: self.search,
+        }
+        self.arrangement = Arrangement(points, k, demands, members, halt)
+
+    def merge(self) -> Rearranged:
+        return Rearranged(self._mended(self.labels, exchanges=False))
+
+    def swap(self) -> Rearranged:
+        return Rearranged(self._mended(self.labels, exchanges=True))
+
+    def closeness_first(self) -> Rearranged:
+        return Rearranged(self._mended(self._first_cells(), exchanges=False))
+
+    def search(self) -> Rearranged:
+        starts = self._starts()
+        if self.halt.reason == INTERRUPT and not starts:
+            raise KeyboardInterrupt
+        settings = SEARCH_EFFORTS[self.effort]
+        chances = chance_states(self.random_state, len(starts) + settings.runs)
+        runs = self.arrangement.search(starts, settings, chances)
+        # Ties of the SSE go to the first; sums differ in their last bits, so the definition decides.
+        best = min(runs, key=lambda run: self.arrangement.sse(cells_in_order(run.labels)))
+        share = float(np.mean([run.share for run in runs[: settings.runs]]))
+        return Rearranged(cells_in_order(best.labels), self.halt.reason, share)
+
+    def _starts(self) -> list[IntArray]:
+        """Partitions whose cells satisfy the requirements, different ones, at least one."""
+        starts = [self._mended(self._near_optimal(), exchanges=True)]
+        for size in self._sizes():
+            if self.halt.now():
+                break
+            _, order = self.demands.order_of(self.members)
+            places = np.empty(self.demands.n_records, dtype=np.int64)
+            places[self.members] = np.arange(len(self.members))
+            cells = stratified_cells(self.points, places[order], size)
+            starts.append(self._mended(cells, exchanges=True))
+        return starts
+
+    def _sizes(self) -> list[int]:
+        """Sizes of starting cells that are worth a try: from the smallest at which many cells are valid."""
+        n_members, size = len(self.members), self._needed()
+        _, order = self.demands.order_of(self.members)
+        places = np.empty(self.demands.n_records, dtype=np.int64)
+        places[self.members] = np.arange(n_members)
+        smallest = size
+        for _ in range(60):  # grows by half each time, so that it ends at the number of records
+            if smallest >= n_members // 2:
+                break
+            cells = stratified_cells(self.points, places[order], smallest)
+            if self._valid(cells).mean() >= _WILL_DO:
+                break
+            smallest = max(int(smallest * _GROWTH), smallest + 1)
+        wanted = (round(smallest * factor) for factor in _LADDER)
+        return sorted({one for one in wanted if one <= max(n_members // 2, self.k)})
+
+    def _needed(self) -> int:
+        """The size of a cell that the bound of closeness first asks for; k where it says nothing."""
+        leading, _ = self.demands.order_of(self.members)
+        if leading.kind is not T_CLOSENESS or self.demands.values[leading.attribute].kind is Kind.NOMINAL:
+            return self.k
+        return records_per_cell(len(self.members), self.k, leading.bound)
+
+    def _near_optimal(self) -> IntArray:
+        """Cells that lose little, whatever they show: where they satisfy the requirements, nothing loses less."""
+        start, _ = start_of_search(self.points, self.k, "auto", self.halt)
+        start = min(start, self.labels, key=self.arrangement.sse)
+        return improve_cells(self.points, start, self.k, EFFORTS[self.effort], self.random_state, self.halt).labels
+
+    def _first_cells(self) -> IntArray:
+        leading, order = self.demands.order_of(self.members)
+        places = np.empty(self.demands.n_records, dtype=np.int64)
+        places[self.members] = np.arange(len(self.members))
+        size = records_per_cell(len(self.members), self.k, leading.bound)
+        labels = closeness_first_cells(self.points, places[order], size, self.halt)
+        if (labels < 0).any():
+            raise KeyboardInterrupt
+        return labels
+
+    def _valid(self, labels: IntArray) -> np.ndarray:
+        """For each of these cells, whether it satisfies the requirements."""
+        return self.demands.satisfied(_spread(labels, self.members, self.demands))[: int(labels.max()) + 1]
+
+    def _mended(self, labels: IntArray, *, exchanges: bool) -> IntArray:
+        """Cells that satisfy the requirements, by exchanges of records and by joining cells."""
+        labels = cells_in_order(labels)
+        if self._valid(labels).all():
+            return labels
+        if exchanges:
+            labels = self.arrangement.exchanged(labels)
+        joined = self.arrangement.joined(labels)
+        if joined is None and self.halt.reason == INTERRUPT:
+            raise KeyboardInterrupt
+        return np.zeros(len(labels), dtype=np.int64) if joined is None else joined
+
+
+def _spread(labels: IntArray, members: IntArray, demands: Demands) -> IntArray:
+    """Labels of all records of the table: those of the members, and one more for all others."""
+    if len(members) == demands.n_records:
+        spread = np.empty(demands.n_records, dtype=np.int64)
+    else:
+        spread = np.full(demands.n_records, int(labels.max()) + 1, dtype=np.int64)
+    spread[members] = labels
+    return spread
+
+
+def _require(labels: IntArray, k: int, demands: Demands, members: IntArray) -> None:
+    """Raise if a cell has too few records or misses a requirement: counted on the definition, not by the search."""
+    sizes = np.bincount(labels)
+    holds = demands.satisfied(_spread(labels, members, demands))[: len(sizes)]
+    if sizes.min() < k or not holds.all():
+        raise GuaranteeError(
+            f"{int((sizes < k).sum())} of {len(sizes)} cells have fewer than k = {k} records and {int((~holds).sum())} "
+            "miss a requirement. This is a fault of the rearrangement, not of the table; please report it."
+        )

@@ -1,0 +1,191 @@
+"""Search for cells that satisfy requirements and lose little: races between starts, then annealing of the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from microagg._halt import StopCondition
+from microagg._labels import cells_in_order
+from microagg._progress import report
+from microagg._threads import cores
+from microagg._typing import IntArray
+from microagg.partition.base import within_cell_sse
+from microagg.partition.local_search.search import near_records
+from microagg.partition.nominal import nominal_of
+from microagg.partition.rearrange.rules import Demands
+from microagg.space.points import Points
+
+if TYPE_CHECKING:
+    from microagg.partition._kernels.rearrange.cells import LinkedCells
+
+__all__ = ["SEARCH_EFFORTS", "Arrangement", "SearchEffort"]
+
+_PORTIONS = 60  # of a run: after each, sums are formed anew and the temperature falls
+_COLD_FROM = 0.9  # share of a run after which only gains are accepted, and cells may be split
+_EXCHANGED_UP_TO = 400  # records of a cell; larger ones are joined at once
+_HOPELESS = 2.0  # times the SSE of the best start: not worth a try
+_COST_OF_SIZE = 12.0  # records of a cell for which a step costs twice as much as for a few
+
+
+@dataclass(frozen=True)
+class SearchEffort:
+    """How long to search.
+
+    Attributes
+    ----------
+    steps : float
+        Per record, in each of the last runs, for up to 1,000 records and small cells.
+    shrink : float
+        How fast they fall with the number of records above 1,000.
+    least : float
+        Where they stop to fall.
+    tried : float
+        Share of them that every start gets before the best ones are chosen.
+    runs : int
+        How many of these are searched to the end, on as many cores.
+    hottest : float
+        The temperature at the start, relative to the SSE per record.
+    """
+
+    steps: float
+    shrink: float
+    least: float
+    tried: float
+    runs: int = 2
+    hottest: float = 0.3
+
+
+SEARCH_EFFORTS = {
+    "fast": SearchEffort(steps=600.0, shrink=0.6, least=30.0, tried=0.25, runs=1, hottest=0.15),
+    "default": SearchEffort(steps=8000.0, shrink=0.8, least=100.0, tried=0.12),
+    "best": SearchEffort(steps=30000.0, shrink=0.72, least=500.0, tried=0.08, runs=4),
+}
+
+
+@dataclass
+class Run:
+    """The best partition of a run so far; all its cells satisfy the requirements."""
+
+    labels: IntArray
+    sse: float
+    share: float = 0.0
+    trace: list[tuple[float, float]] = field(default_factory=list)  # CPU seconds of the thread, SSE
+
+    def offer(self, labels: IntArray, sse: float) -> None:
+        if sse < self.sse:
+            self.labels, self.sse = labels.copy(), sse
+        self.trace.append((time.thread_time(), self.sse))
+
+
+class Arrangement:
+    """Records whose cells are rearranged, with their near records and the requirements.
+
+    Parameters
+    ----------
+    points : Points
+        Where there are codes, in the form of `Points.telling`; on a scale near one.
+    k : int
+    demands : Demands
+        About all records of the table.
+    members : ndarray
+        Which of them `points` are.
+    halt : StopCondition
+    """
+
+    def __init__(self, points: Points, k: int, demands: Demands, members: IntArray, halt: StopCondition) -> None:
+        self.points, self.k, self.halt = points.centred(), k, halt
+        self.X, self.nominal = self.points.values, nominal_of(self.points)
+        self.rules = demands.rules(members)
+        self.near = near_records(self.points, k, halt)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def link(self, labels: IntArray) -> LinkedCells:
+        from microagg.partition._kernels.rearrange.cells import link_cells
+
+        most_cells = max(len(self) // self.k, int(labels.max()) + 1)
+        cells: LinkedCells = link_cells(self.X, cells_in_order(labels), most_cells, self.nominal)
+        return cells
+
+    def exchanged(self, labels: IntArray) -> IntArray:
+        """Cells between which records were exchanged as long as that brought them nearer to the requirements."""
+        from microagg.partition._kernels.rearrange.repair import exchange_towards
+
+        cells, scratch = self.link(labels), self._scratch()
+        exchange_towards(self.X, self.near, cells, self.rules, scratch, _EXCHANGED_UP_TO, self.halt.flag, self.nominal)
+        return cells_in_order(cells.label)
+
+    def joined(self, labels: IntArray) -> IntArray | None:
+        """Cells joined until all satisfy the requirements; None if that was stopped before."""
+        from microagg.partition._kernels.rearrange.repair import join_until_all_hold
+
+        cells, scratch = self.link(labels), self._scratch()
+        n_missing = join_until_all_hold(self.X, self.near, cells, self.rules, scratch, self.halt.flag, self.nominal)
+        return None if n_missing else cells_in_order(cells.label)
+
+    def sse(self, labels: IntArray) -> float:
+        return within_cell_sse(self.points, labels, int(labels.max()) + 1)
+
+    def search(self, starts: Sequence[IntArray], effort: SearchEffort, chances: Sequence[IntArray]) -> list[Run]:
+        """Race all starts for a while, then search from the best ones; `chances` has one state for each of them all."""
+        runs = [Run(start, self.sse(start)) for start in starts]
+        promising = _HOPELESS * min(run.sse for run in runs)
+        runs = [run for run in runs if run.sse <= promising]
+        self._all(runs, effort, effort.tried, chances[: len(runs)])
+        best = sorted(runs, key=lambda run: run.sse)[: max(effort.runs, 1)]
+        # One start again and again if there are fewer than runs: they differ by chance.
+        chosen = [best[i % len(best)] for i in range(effort.runs)]
+        last = [Run(run.labels, run.sse) for run in chosen]
+        self._all(last, effort, 1.0, chances[-effort.runs :])
+        return [*last, *runs]
+
+    def _steps(self, effort: SearchEffort, start: IntArray) -> int:
+        """Steps of one run: those of large cells cost more, and large tables get fewer for each record."""
+        n_records = len(self)
+        size = n_records / len(np.unique(start))
+        per_record = max(effort.steps / max(1.0, n_records / 1_000) ** effort.shrink, effort.least)
+        return int(per_record * n_records / (1.0 + size / _COST_OF_SIZE))
+
+    def _all(self, runs: Sequence[Run], effort: SearchEffort, share: float, chances: Sequence[IntArray]) -> None:
+        """Make runs, each with this share of its steps."""
+        with ThreadPoolExecutor(max_workers=max(1, min(len(runs), cores()))) as workers:
+            futures = [
+                workers.submit(copy_context().run, self._anneal, run, effort, share, chance)
+                for run, chance in zip(runs, chances, strict=True)
+            ]
+            for future in futures:
+                future.result()
+
+    def _anneal(self, run: Run, effort: SearchEffort, share: float, chance: IntArray) -> None:
+        from microagg.partition._kernels.rearrange.annealing import anneal
+        from microagg.partition._kernels.rearrange.cells import total_sse
+
+        cells, scratch = self.link(run.labels), self._scratch()
+        work = np.empty(2 * len(self), dtype=np.int64)
+        steps = int(share * self._steps(effort, run.labels))
+        for portion in range(_PORTIONS):
+            sse = float(total_sse(self.X, cells, self.nominal))
+            run.offer(cells.label, sse)
+            if self.halt.now() or sse <= 0.0:
+                break
+            warmth = effort.hottest * max(0.0, 1.0 - portion / _PORTIONS / _COLD_FROM) ** 2
+            count, unit = max(steps // _PORTIONS, 1), sse / len(self)
+            settings = (self.k, count, unit, warmth, chance, self.halt.flag, self.nominal)
+            anneal(self.X, self.near, cells, self.rules, scratch, work, *settings)
+            run.share = (portion + 1) / _PORTIONS
+            report("rearranging cells", run.share)
+        run.offer(cells.label, float(total_sse(self.X, cells, self.nominal)))
+
+    def _scratch(self) -> tuple[IntArray, ...]:
+        from microagg.partition._kernels.rearrange.rules import allocate_scratch
+
+        scratch: tuple[IntArray, ...] = allocate_scratch(len(self), max(len(self.rules.total), 1))
+        return scratch

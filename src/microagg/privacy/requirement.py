@@ -1,0 +1,236 @@
+"""Requirements: what the confidential values of every cell must be like, beyond there being k of them.
+
+A requirement is a value: what it is called in a recipe, its bound, and how it is found on cells. What is enforced,
+counted on a written file and measured by `evaluate` is one definition, in :mod:`microagg.privacy.within_cells`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.privacy.within_cells import (
+    ValueTree,
+    distinct_per_cell,
+    earth_movers_ordered,
+    earth_movers_tree,
+    entropy_per_cell,
+    largest_share_per_cell,
+    range_per_cell,
+    recursive_per_cell,
+)
+from microagg.schema.attribute import Kind
+from microagg.schema.encode import EncodedColumn
+
+__all__ = [
+    "DISTINCT_L",
+    "ENTROPY_L",
+    "MAX_SHARE",
+    "MIN_RANGE",
+    "P_SENSITIVE",
+    "RECURSIVE_C_L",
+    "REQUIREMENTS",
+    "T_CLOSENESS",
+    "ConfidentialValues",
+    "Requirement",
+    "RequirementKind",
+]
+
+_ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
+
+
+@dataclass(frozen=True)
+class RequirementKind:
+    """One sort of requirement.
+
+    Attributes
+    ----------
+    key : str
+        Its name in a recipe.
+    model : str
+        Its name in a statement.
+    letter : str
+        Of its bound.
+    at_least : bool
+        Whether the bound is a smallest value; otherwise it is a largest one.
+    definition : str
+        What is promised of every cell, in words.
+    """
+
+    key: str
+    model: str
+    letter: str
+    at_least: bool
+    definition: str
+
+
+DISTINCT_L = RequirementKind(
+    "distinct_l", "distinct l-diversity", "l", True, "the records of every class have at least l different values"
+)
+P_SENSITIVE = RequirementKind(
+    "p_sensitive", "p-sensitivity", "p", True, "the records of every class have at least p different values"
+)
+ENTROPY_L = RequirementKind(
+    "entropy_l",
+    "entropy l-diversity",
+    "l",
+    True,
+    "the entropy of the values of every class is at least ln(l): they are as diverse as l equally frequent values",
+)
+RECURSIVE_C_L = RequirementKind(
+    "recursive_c_l",
+    "recursive (c, l)-diversity",
+    "c",
+    False,
+    "in every class the most frequent value has fewer than c times the records of all values from the l-th most "
+    "frequent on",
+)
+T_CLOSENESS = RequirementKind(
+    "t_closeness",
+    "t-closeness",
+    "t",
+    False,
+    "the distribution of the values in every class is at most t away from that in the whole table, by the earth "
+    "mover's distance",
+)
+MAX_SHARE = RequirementKind(
+    "max_share", "largest share", "share", False, "no value has more than this share of the records of a class"
+)
+MIN_RANGE = RequirementKind(
+    "min_range", "smallest range", "range", True, "the numbers of every class span at least this much"
+)
+
+REQUIREMENTS = {
+    kind.key: kind for kind in (DISTINCT_L, P_SENSITIVE, ENTROPY_L, RECURSIVE_C_L, T_CLOSENESS, MAX_SHARE, MIN_RANGE)
+}
+
+
+@dataclass(frozen=True)
+class ConfidentialValues:
+    """The values of a confidential attribute, of all records of the table.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of float64
+        Numbers, ranks or codes; NaN is missing.
+    kind : Kind or None
+        None: only that values differ is known, not how far.
+    tree : ValueTree or None
+        How far the values of a nominal attribute are apart, by code, the one of a missing value last; None: 1.
+    """
+
+    name: str
+    values: FloatArray
+    kind: Kind | None = None
+    tree: ValueTree | None = None
+
+    @classmethod
+    def of(cls, column: EncodedColumn) -> ConfidentialValues:
+        """An encoded column; of a nominal one, the declared taxonomy says how far values are apart."""
+        taxonomy = column.attribute.taxonomy
+        tree = None if taxonomy is None else ValueTree.of_taxonomy(taxonomy, [*column.labels, None])
+        return cls(column.name, column.values, column.attribute.kind, tree)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The values as 0, 1, ..., in their order; missing is the last one."""
+        codes: IntArray = np.unique(np.where(np.isnan(self.values), np.inf, self.values), return_inverse=True)[1]
+        return codes.astype(np.int64)
+
+    @cached_property
+    def value_tree(self) -> tuple[IntArray, ValueTree]:
+        """Codes of the nodes of a tree, and the tree: the declared one, or one in which all are at distance 1."""
+        if self.tree is None:
+            return self.codes, ValueTree.star(int(self.codes.max(initial=0)) + 1)
+        missing = len(self.tree.nodes) - 1
+        return np.where(np.isnan(self.values), missing, self.values).astype(np.int64), self.tree
+
+    @property
+    def distance(self) -> str:
+        """How values are apart, in words."""
+        if self.kind is not Kind.NOMINAL:
+            return "along their order, neighbours among the m different values 1/(m - 1) apart"
+        if self.tree is None:
+            return "all values 1 apart"
+        return "values as far apart as their lowest common ancestor in the taxonomy is high, relative to the root"
+
+    def take(self, records: IntArray) -> ConfidentialValues:
+        """The values of some of the records."""
+        return ConfidentialValues(self.name, self.values[records], self.kind, self.tree)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What every cell must satisfy of one confidential attribute.
+
+    Attributes
+    ----------
+    kind : RequirementKind
+    attribute : str
+    bound : float
+    rarest : int
+        l of recursive (c, l)-diversity; 0 for the others.
+    """
+
+    kind: RequirementKind
+    attribute: str
+    bound: float
+    rarest: int = 0
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The bound by its letter, as a statement shows it."""
+        bound = int(self.bound) if float(self.bound).is_integer() and self.kind.at_least else self.bound
+        return {self.kind.letter: bound} | ({"l": self.rarest} if self.rarest else {})
+
+    @property
+    def title(self) -> str:
+        """For example ``t-closeness (t = 0.15) of 'illness'``."""
+        return f"{self.kind.model} ({_listed(self.parameters)}) of {self.attribute!r}"
+
+    def per_cell(self, values: ConfidentialValues, labels: IntArray) -> FloatArray:
+        """What is bounded, found for each cell; `values` are those of all records."""
+        if self.kind in (DISTINCT_L, P_SENSITIVE):
+            return distinct_per_cell(values.codes, labels)[0].astype(np.float64)
+        if self.kind is ENTROPY_L:
+            return entropy_per_cell(values.codes, labels)
+        if self.kind is RECURSIVE_C_L:
+            return recursive_per_cell(values.codes, labels, self.rarest)
+        if self.kind is MAX_SHARE:
+            return largest_share_per_cell(values.codes, labels)
+        if self.kind is MIN_RANGE:
+            return range_per_cell(values.values, labels)
+        if values.kind is Kind.NOMINAL:
+            codes, tree = values.value_tree
+            return earth_movers_tree(codes, tree, labels)
+        return earth_movers_ordered(values.values, labels)
+
+    def holds(self, found: FloatArray) -> BoolArray:
+        """Whether what was found for cells satisfies the bound."""
+        if self.kind is ENTROPY_L:
+            return np.asarray(found >= self.bound * (1.0 - _ENTROPY_SLACK))
+        if self.kind is RECURSIVE_C_L:
+            return np.asarray(found < self.bound)
+        return np.asarray(found >= self.bound if self.kind.at_least else found <= self.bound)
+
+    def worst(self, found: FloatArray) -> float:
+        """The value of the cell that is farthest from the bound, or nearest to it."""
+        return float(found.min() if self.kind.at_least else found.max())
+
+
+def _listed(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {value:g}" for key, value in parameters.items())
+
+
+def all_hold(requirements: Sequence[Requirement], values: dict[str, ConfidentialValues], labels: IntArray) -> BoolArray:
+    """For each cell, whether it satisfies all requirements."""
+    holds = np.ones(int(labels.max()) + 1, dtype=np.bool_)
+    for one in requirements:
+        holds &= one.holds(one.per_cell(values[one.attribute], labels))
+    return holds
