@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Projection,
         refine,
     )
+    from microagg.partition.rearrange.arrays import rearrange
     from microagg.recipe.recipe import Recipe
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
@@ -69,6 +70,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "read_table",
+    "rearrange",
     "refine",
     "release",
     "sweep",
@@ -97,6 +99,7 @@ _HOME = {
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
     "read_table": "microagg.releases.input",
+    "rearrange": "microagg.partition.rearrange.arrays",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
     "sweep": "microagg.frontier.sweep",

@@ -232,5 +232,10 @@ def test_all_default_measures_take_ten_thousand_categories():
     assert found["t_closeness"].value > 0.99
     # Five records of a cell differ, and half the squared distance of two is (1 - 1/5) / 2; missing ones add a little.
     assert found["D_Y"].value == pytest.approx(0.4, abs=0.1)
-    # Some cell has one value only, and some value gains more than enhanced beta-likeness allows: both are infinite.
-    assert [one.name for one in found if one.value is None] == ["recursive_c", "enhanced_beta_likeness"]
+    # No confidential attribute is numeric. Some cell has one value only, and some value gains more than enhanced
+    # beta-likeness allows: both are infinite.
+    assert [one.name for one in found if one.value is None] == [
+        "smallest_range",
+        "recursive_c",
+        "enhanced_beta_likeness",
+    ]

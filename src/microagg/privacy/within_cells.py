@@ -252,12 +252,11 @@ def earth_movers_tree(codes: IntArray, tree: ValueTree, labels: IntArray) -> Flo
     # Where a cell has nothing at a node or below it, abs(q - p) is p: only its own nodes are looked at one by one.
     moved = sizes * int((steps * overall).sum())
     paths = tree.paths[codes]
-    for level in paths.T:
-        there = level >= 0
-        pairs, counts = np.unique(labels[there] * n_nodes + level[there], return_counts=True)
-        cell, node = np.divmod(pairs, n_nodes)
-        due = sizes[cell] * overall[node]
-        np.add.at(moved, cell, steps[node] * (np.abs(counts * n_records - due) - due))
+    there = paths >= 0
+    pairs, counts = np.unique((labels[:, None] * n_nodes + paths)[there], return_counts=True)
+    cell, node = np.divmod(pairs, n_nodes)
+    due = sizes[cell] * overall[node]
+    np.add.at(moved, cell, steps[node] * (np.abs(counts * n_records - due) - due))
     return np.asarray(moved / (2 * tree.height * sizes * n_records), dtype=np.float64)
 
 

@@ -31,6 +31,7 @@ _PORTIONS = 60  # of a run: after each, sums are formed anew and the temperature
 _COLD_FROM = 0.9  # share of a run after which only gains are accepted, and cells may be split
 _EXCHANGED_UP_TO = 400  # records of a cell; larger ones are joined at once
 _HOPELESS = 2.0  # times the SSE of the best start: not worth a try
+_MOST_COORDINATES = 200
 _COST_OF_SIZE = 12.0  # records of a cell for which a step costs twice as much as for a few
 
 
@@ -102,6 +103,10 @@ class Arrangement:
     def __init__(self, points: Points, k: int, demands: Demands, members: IntArray, halt: StopCondition) -> None:
         self.points, self.k, self.halt = points.centred(), k, halt
         self.X, self.nominal = self.points.values, nominal_of(self.points)
+        if (
+            points.nominal and points.n_coordinates <= _MOST_COORDINATES
+        ):  # a cell's sums are then quicker than its codes
+            self.X, self.nominal = Points(self.points.coordinates()).centred().values, None
         self.rules = demands.rules(members)
         self.near = near_records(self.points, k, halt)
 

@@ -16,6 +16,7 @@ from microagg._kernels.nominal import numbers_of
 from microagg.partition._kernels.random import draw_below
 
 NOBODY = -1
+ENOUGH = 50  # records of a large cell that its distance to another is estimated from, where there are codes
 
 
 class LinkedCells(NamedTuple):
@@ -172,9 +173,11 @@ def centroid_distance(X, cells, one, two, nominal):
         crossing = cells.size[two] * cells.squares[one] + cells.size[one] * cells.squares[two] - 2.0 * mixed
     else:
         record = cells.first[one]
-        for _ in range(cells.size[one]):
+        looked_at = min(cells.size[one], ENOUGH)  # of a large cell some: it is an estimate then
+        for _ in range(looked_at):
             crossing += to_cell(X, cells, record, two, nominal)
             record = cells.after[record]
+        crossing *= cells.size[one] / looked_at
     together = (cells.pairs[one] + cells.pairs[two] + crossing) / (cells.size[one] + cells.size[two])
     return max(together - cells.pairs[one] / cells.size[one] - cells.pairs[two] / cells.size[two], 0.0)
 

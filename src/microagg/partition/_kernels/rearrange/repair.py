@@ -22,6 +22,7 @@ from microagg.partition._kernels.rearrange.cells import (
 )
 from microagg.partition._kernels.rearrange.rules import excess_of_cell
 
+ASKED = 200  # records of a large cell whose neighbours are looked at
 PARTNERS = 6  # near cells that a cell exchanges records with
 
 
@@ -47,7 +48,7 @@ def nearest_cell(X, near, cells, cell, nominal):
     """The cell whose joining with this one adds least, among those of near records; among all if these are its own."""
     best, least = NOBODY, np.inf
     record = cells.first[cell]
-    for _ in range(cells.size[cell]):
+    for _ in range(min(cells.size[cell], ASKED)):
         known = NOBODY
         for place in range(near.shape[1]):
             neighbour = near[record, place]
