@@ -95,7 +95,9 @@ class NominalColumn:
         """
         has_missing = self.to_missing is not None and bool(codes[-1] == self.n_categories)
         if self.table is None and (not has_missing or len(codes) <= 2):
-            weight = float(self.to_missing[codes[0]]) if has_missing and self.to_missing is not None else self.weight
+            weight = self.weight
+            if has_missing and self.to_missing is not None and len(codes) == 2:
+                weight = float(self.to_missing[codes[0]])
             return NominalColumn(self.name, len(codes), weight)
         require_room_for_table(self.name, len(codes))
         present = codes[:-1] if has_missing else codes
