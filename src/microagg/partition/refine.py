@@ -13,7 +13,7 @@ from microagg._progress import report
 from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
-from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
+from microagg.partition.base import cells_in_order, matrix_of, on_one_scale, within_cell_sse
 from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.local_search.recombine import recombined
 from microagg.partition.local_search.search import Found, Pools, chance_states, search_cells
@@ -73,10 +73,9 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    points = (
-        X.telling() if isinstance(X, Points) else Points(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
-    )
+    points = X if isinstance(X, Points) else Points(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
     start = checked_labels(labels, len(points), k)
+    points, _ = on_one_scale(points)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
     found = attend(lambda: improve_cells(points, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)
