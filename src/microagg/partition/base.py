@@ -18,8 +18,17 @@ from microagg._typing import FloatArray, IntArray
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.space.points import Points, distances_to_centroids
+from microagg.space.valid_points import valid_points
 
-__all__ = ["Partitioner", "cells_in_order", "exponent_of_differences", "on_one_scale", "validated", "within_cell_sse"]
+__all__ = [
+    "Partitioner",
+    "cells_in_order",
+    "exponent_of_differences",
+    "on_one_scale",
+    "require_records",
+    "validated",
+    "within_cell_sse",
+]
 
 
 class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -83,13 +92,14 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _validated_points(self, points: Points) -> Points:
-        """Check the parameters, and whether numbers and codes can be partitioned at all."""
+        """Check the parameters, and whether these numbers and codes can be partitioned at all."""
         if points.nominal and not self.takes_codes:
             raise ParameterError(
                 f"{type(self).__name__} partitions numbers, not codes: give it coordinates "
                 "(microagg.space.mixed.mixed_space)"
             )
         check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
+        points = valid_points(points)
         require_records(len(points), self.k)
         self.n_features_in_ = points.values.shape[1]
         return points
