@@ -60,7 +60,7 @@ class PlainRecords:
     """
 
     def __init__(self, points: Points) -> None:
-        points = points.near_one().telling()
+        points = points.telling().near_one()
         self.n_numbers, self.nominal = points.n_numbers, points.nominal
         self.rows = points.values.tolist()
 
@@ -194,7 +194,7 @@ class _Followed:
     """Squared distances of many records, by arrays: between records, and to the centroid of those that remain."""
 
     def __init__(self, points: Points) -> None:
-        points = points.near_one().telling()
+        points = points.telling().near_one()
         self.numbers, self.nominal = points.numbers - points.numbers.mean(axis=0), points.nominal
         self.codes = points.values[:, points.n_numbers :].astype(np.int64).T
 

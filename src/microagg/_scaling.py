@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 
-__all__ = ["exponent_near_one", "near_one", "times_power_of_two"]
+__all__ = ["exponent_near_one", "has_vanishing_column", "near_one", "times_power_of_two"]
 
 
 _LARGEST_SAFE = 2.0**256
@@ -28,6 +28,20 @@ def exponent_near_one(arrays: Iterable[FloatArray]) -> int:
     if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
         return 0
     return -int(np.frexp(largest)[1])
+
+
+def has_vanishing_column(X: FloatArray) -> bool:
+    """Whether a column holds numbers whose squares all vanish, although they are not 0.
+
+    Examples
+    --------
+    >>> has_vanishing_column(np.array([[1.0, 2.0**-600]])), has_vanishing_column(np.array([[1.0, 0.0]]))
+    (True, False)
+    """
+    least = 1.0 / _LARGEST_SAFE
+    # A column that is not small in its first rows is not small; most are seen to be so without a look at the others.
+    doubtful = np.flatnonzero(np.abs(X[:100]).max(axis=0, initial=0.0) < least)
+    return any(0.0 < max(float(column.max()), -float(column.min())) < least for column in X.T[doubtful])
 
 
 def near_one(X: FloatArray) -> FloatArray:

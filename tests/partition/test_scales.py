@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from microagg import MDAV, NearOptimal, refine
+from microagg.partition.base import within_cell_sse
 from microagg.partition.insensitive import InsensitiveMDAV, order_of_domain
 from microagg.partition.mic1d import Mic1D
 from microagg.partition.projection import Projection
 from microagg.partition.ranking import IndividualRanking
 from microagg.partition.univariate import OptimalUnivariate
 from microagg.partition.vmdav import VMDAV
+from microagg.space.points import NominalColumn, Points
 
 RECORDS = np.round(np.random.default_rng(4).normal(size=(40, 2)), 3)
 SCALES = [2.0**540, 2.0**1000, 2.0**-540, 2.0**-1000]
@@ -103,3 +105,55 @@ def test_the_order_of_the_domain_depends_on_no_other_record(scale):
 def test_the_order_of_the_domain_is_by_distance_where_squares_vanish():
     X = np.array([[2.0, 2.0], [0.0, 2.5], [1.0, 1.0]])
     assert order_of_domain(X * 1e-200).tolist() == order_of_domain(X * 1e200).tolist() == order_of_domain(X).tolist()
+
+
+# A column on which records do not differ
+
+BY_DISTANCE = PARTITIONERS[:9]  # the others work on each attribute alone, or in an order of the whole domain
+CASES = [(1.0, 1e300), (2.0**-600, 1.0), (2.0**-600, 1e300), (2.0**400, 2.0**-900)]
+
+
+@pytest.mark.parametrize(("unit", "constant"), CASES)
+@pytest.mark.parametrize("partitioner", BY_DISTANCE, ids=str)
+def test_a_number_that_all_records_share_changes_neither_cells_nor_loss(partitioner, unit, constant):
+    alone = partitioner.fit(RECORDS * unit)
+    labels, sse = alone.labels_.copy(), alone.sse_
+    beside = partitioner.fit(np.column_stack([np.full(len(RECORDS), constant), RECORDS * unit]))
+    np.testing.assert_array_equal(beside.labels_, labels)
+    assert beside.sse_ == pytest.approx(sse, rel=1e-12)
+
+
+@pytest.mark.parametrize(("unit", "constant"), [(1.0, 1e300), (1e-150, 1.0), (1e-150, 1e300)])
+@pytest.mark.parametrize("partitioner", [MDAV(3), VMDAV(3), NearOptimal(3, effort="fast", random_state=0)], ids=str)
+def test_a_category_that_all_records_share_changes_neither_cells_nor_loss(partitioner, unit, constant):
+    codes = np.random.default_rng(5).integers(0, 3, len(RECORDS)).astype(float)
+    column, shared = NominalColumn("c", 3, unit**2), NominalColumn("shared", 4, constant)
+    alone = partitioner.fit(Points(np.column_stack([RECORDS * unit, codes]), (column,)))
+    labels, sse = alone.labels_.copy(), alone.sse_
+    assert sse > 0.0
+    values = np.column_stack([RECORDS * unit, np.full(len(RECORDS), constant), codes, np.zeros(len(RECORDS))])
+    beside = partitioner.fit(Points(values, (column, shared)))
+    np.testing.assert_array_equal(beside.labels_, labels)
+    assert beside.sse_ == pytest.approx(sse, rel=1e-12)
+    assert within_cell_sse(Points(values, (column, shared)), labels, int(labels.max()) + 1) == pytest.approx(sse)
+
+
+@pytest.mark.parametrize("exponent", [1015, 600, -600, -1000])
+def test_distances_of_a_table_and_of_missing_values_are_brought_near_one(exponent):
+    codes = np.random.default_rng(6).integers(0, 4, (60, 1)).astype(float)
+    places = np.random.default_rng(7).normal(size=(4, 2))
+    table = ((places[:, None] - places[None]) ** 2).sum(axis=2)
+    by_table = [NominalColumn("t", 4, 1.0, table * unit) for unit in (1.0, 2.0**exponent)]
+    by_missing = [NominalColumn("m", 3, 0.0, None, np.array([0.7, 0.8, 0.9]) * unit) for unit in (1.0, 2.0**exponent)]
+    for columns in (by_table, by_missing):
+        expected, found = (MDAV(k=3).fit(Points(codes, (column,))) for column in columns)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        assert found.sse_ == pytest.approx(expected.sse_ * 2.0**exponent, rel=1e-12)
+
+
+def test_refinement_does_not_mind_a_number_that_all_records_share():
+    start = np.arange(len(RECORDS)) // 4
+    expected = refine(start, RECORDS, 3, random_state=0)
+    beside = np.column_stack([np.full(len(RECORDS), 1e300), RECORDS])
+    np.testing.assert_array_equal(refine(start, beside, 3, random_state=0), expected)
+    np.testing.assert_array_equal(refine(start, Points(beside), 3, random_state=0), expected)

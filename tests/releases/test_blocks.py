@@ -170,3 +170,12 @@ def test_missing_values_make_cells_of_their_own_in_their_block_only():
 def test_a_recipe_with_blocks_round_trips():
     chosen = recipe(form="given", attributes=[["c", "a"], ["b", "d", "e"]])
     assert Recipe.loads(chosen.dumps()) == chosen
+
+
+@pytest.mark.parametrize("form", ["contiguous", "correlated", "spread"])
+def test_a_nominal_attribute_without_any_value_is_put_into_a_block(form):
+    table = survey().set_column(3, "d", pa.array([None] * 60, pa.string()))
+    blocks = {"form": form, "size": 2}
+    made = microagg.release(table, Recipe(k=4, attributes=ATTRIBUTES, missing={"policy": "own_cell"}, blocks=blocks))
+    assert made.table["d"].null_count == 60
+    assert sorted(name for block in made.blocks for name in block.attributes) == list("abcde")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg
-from declarations import numeric
+from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.errors import TableError
 from microagg.releases.check.check import check_release, check_table
@@ -267,3 +267,29 @@ def test_values_that_lie_too_far_apart_to_be_mixed_are_refused():
     table = pa.table({"a": NUMBERS[:, 0] * 1e-160, "b": NUMBERS[:, 1] * 1e10})
     with pytest.raises(TableError, match="too far apart"):
         released(table, method="mic1d", k=7, attributes={"a": numeric(resolution=0.1), "b": numeric()})
+
+
+@pytest.mark.parametrize("method", ["mdav", "pcp"])
+@pytest.mark.parametrize(("unit", "shared"), [(1.0, 1e300), (1e-200, 1.0), (1e-200, 1e300)])
+def test_a_number_that_all_records_share_hides_no_loss(method, unit, shared):
+    columns = {"a": NUMBERS[:, 0] * unit, "b": NUMBERS[:, 1] * unit}
+    how = {"method": method, "space": {"standardize": "none"}}
+    alone = released(pa.table(columns), **how)
+    beside = released(pa.table(columns | {"shared": np.full(60, shared)}), **how)
+    assert alone.information_loss > 0.0
+    assert beside.information_loss == pytest.approx(alone.information_loss)
+    for name in columns:
+        np.testing.assert_array_equal(beside.table[name].to_numpy(), alone.table[name].to_numpy())
+
+
+@pytest.mark.parametrize(("unit", "shared"), [(1.0, 1e300), (1e-200, 1e300)])
+def test_a_number_that_all_records_share_hides_no_loss_beside_categories(unit, shared):
+    categories = np.random.default_rng(9).choice(list("xyz"), 60)
+    attributes = {"a": numeric(), "c": nominal(weight=unit**2 or 1e-300)}
+    how = {"space": {"standardize": "none"}}
+    alone = released(pa.table({"a": NUMBERS[:, 0] * unit, "c": categories}), attributes=attributes, **how)
+    table = pa.table({"a": NUMBERS[:, 0] * unit, "c": categories, "shared": np.full(60, shared)})
+    beside = released(table, attributes=attributes | {"shared": numeric()}, **how)
+    assert alone.information_loss > 0.0
+    assert beside.information_loss == pytest.approx(alone.information_loss)
+    assert beside.table.select(["a", "c"]) == alone.table.select(["a", "c"])

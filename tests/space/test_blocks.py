@@ -19,6 +19,7 @@ from microagg.space.blocks import (
     given_blocks,
     spread_blocks,
 )
+from microagg.space.points import NominalColumn, Points
 
 WATER = ("PH-E", "PH-P", "PH-D", "DQO-E", "COND-P", "COND-D", "DBO-S", "SS-S", "SED-S")
 CENSUS = ("AGI", "FICA", "INTVAL", "EMCONTRB", "TAXINC", "WSALVAL", "ERNVAL", "PEARNVAL", "POTHVAL")
@@ -140,3 +141,19 @@ def test_on_census_the_correlated_blocks_are_correlated_and_those_of_the_paper_a
     matrix = association(columns)
     assert mean_association_within(chosen, CENSUS, matrix) > 0.6
     assert mean_association_within(contiguous_blocks(CENSUS, 3), CENSUS, matrix) < 0.45
+
+
+@pytest.mark.parametrize("with_table", [False, True])
+def test_an_attribute_without_any_value_goes_with_nothing(with_table):
+    codes = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])[:, None]
+    table = 1.0 - np.eye(3) if with_table else None
+    nothing = Points(np.full((6, 1), 3.0), (NominalColumn("nothing", 3, 1.0, table, np.ones(3)),))
+    no_category = Points(np.zeros((6, 1)), (NominalColumn("no category", 0, 1.0, None, np.ones(0)),))
+    found = association([Points(codes, (NominalColumn("c", 3),)), nothing, no_category, codes])
+    np.testing.assert_array_equal(found[1:3], [[0, 1, 0, 0], [0, 0, 1, 0]])
+    assert 0.0 < found[0, 3] < 1.0
+
+
+def test_an_attribute_without_any_value_has_coordinates_that_do_not_differ():
+    nothing = Points(np.full((6, 1), 3.0), (NominalColumn("nothing", 3, 1.0, None, np.ones(3)),))
+    assert not np.ptp(nothing.coordinates(), axis=0).any()

@@ -13,13 +13,22 @@ from sklearn.utils.validation import validate_data
 from microagg._deprecation import RenamedAttribute
 from microagg._halt import attend
 from microagg._labels import cells_in_order
-from microagg._scaling import times_power_of_two
+from microagg._scaling import has_vanishing_column, times_power_of_two
 from microagg._typing import FloatArray, IntArray
 from microagg._validation import Constraint, Integer, check_parameters
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.space.points import Points, distances_to_centroids
+from microagg.space.valid_points import valid_points
 
-__all__ = ["Partitioner", "cells_in_order", "validated", "within_cell_sse"]
+__all__ = [
+    "Partitioner",
+    "cells_in_order",
+    "exponent_of_differences",
+    "on_one_scale",
+    "require_records",
+    "validated",
+    "within_cell_sse",
+]
 
 
 class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,9 +73,11 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         points = self._validated_points(X) if isinstance(X, Points) else Points(validated(self, X))
         # Cells are the same on any scale, but squares overflow or vanish on some. An order of the whole domain may not
         # hang on which records there are, so it minds the scale by itself.
-        scale = 0 if self.fixed_order else points.exponent
+        scale = 0
+        if not self.fixed_order:
+            points, scale = on_one_scale(points)
         scaled = points.times_power_of_two(scale) if scale else points
-        self.labels_ = cells_in_order(self._attended_cells(scaled.telling() if points.nominal else scaled))
+        self.labels_ = cells_in_order(self._attended_cells(scaled))
         if scale:
             self._scale_back(-2 * scale)
         sizes = np.bincount(self.labels_)
@@ -81,13 +92,14 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _validated_points(self, points: Points) -> Points:
-        """Check the parameters, and whether numbers and codes can be partitioned at all."""
+        """Check the parameters, and whether these numbers and codes can be partitioned at all."""
         if points.nominal and not self.takes_codes:
             raise ParameterError(
                 f"{type(self).__name__} partitions numbers, not codes: give it coordinates "
                 "(microagg.space.mixed.mixed_space)"
             )
         check_parameters(type(self).__name__, self.constraints, self.get_params(deep=False))
+        points = valid_points(points)
         require_records(len(points), self.k)
         self.n_features_in_ = points.values.shape[1]
         return points
@@ -148,18 +160,46 @@ def require_records(n_records: int, k: int) -> None:
         )
 
 
+def on_one_scale(points: Points) -> tuple[Points, int]:
+    """The columns that squared distances are computed from, and the `exponent` of their scale.
+
+    A column on which records do not differ must not set the scale: beside a huge one, all squares would vanish. So
+    codes, and numbers beyond any ordinary size, come in the form of `Points.telling`; other numbers are left as they
+    are.
+    """
+    if _is_ordinary(points):
+        return (points.telling() if points.nominal else points), 0
+    telling = points.telling()
+    return telling, telling.exponent
+
+
+def exponent_of_differences(points: Points) -> int:
+    """The `exponent` of columns on which records differ."""
+    return 0 if _is_ordinary(points) else points.telling().exponent
+
+
+def _is_ordinary(points: Points) -> bool:
+    """Whether the scale is right for any of the columns, so that it does not matter on which of them records differ."""
+    of_codes = np.sqrt([[column.largest for column in points.nominal]])
+    return not (points.exponent or has_vanishing_column(points.numbers) or has_vanishing_column(of_codes))
+
+
 def within_cell_sse(X: FloatArray | Points, labels: IntArray, n_cells: int) -> float:
     """Sum of squared distances of the records to the mean of their cell; every cell has a record.
 
     Infinite if it is beyond the largest float.
     """
-    points = X if isinstance(X, Points) else Points(X)
-    scale = points.exponent
+    points, scale = on_one_scale(X if isinstance(X, Points) else Points(X))
     if scale:
-        scaled = within_cell_sse(points.times_power_of_two(scale), labels, n_cells)
+        scaled = _sse(points.times_power_of_two(scale), labels, n_cells)
         return float(times_power_of_two(np.array(scaled), -2 * scale))
+    return _sse(points, labels, n_cells)
+
+
+def _sse(points: Points, labels: IntArray, n_cells: int) -> float:
+    """`within_cell_sse` of what `on_one_scale` has found."""
     if points.nominal:
-        return float(distances_to_centroids(points, labels, n_cells).sum())
+        return float(distances_to_centroids(points, labels, n_cells, is_telling=True).sum())
     counts = np.bincount(labels, minlength=n_cells)
     a_member = np.empty(n_cells, dtype=np.int64)
     a_member[labels] = np.arange(len(labels))

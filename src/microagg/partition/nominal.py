@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.codes import NO_TABLE, Nominal
+from microagg._typing import FloatArray, IntArray
 from microagg.partition.uncompiled.sums import add_compensated, place_centroid
 from microagg.space.points import Points
 
 __all__ = ["nominal_of"]
+
+_HALF = 26  # bits; a float64 has 53, so that the upper ones of an entry are 27, and its lower ones at most 26
 
 
 def nominal_of(points: Points) -> Nominal | None:
@@ -29,8 +32,7 @@ def nominal_of(points: Points) -> Nominal | None:
     for column, counted, start in zip(points.nominal, counts, look_at, strict=True):
         if column.table is not None:
             places = slice(start, start + column.n_categories)
-            for count, distances in zip(counted, column.table, strict=True):
-                high[places], low[places] = add_compensated(high[places], low[places], count * distances)
+            high[places], low[places] = _sums_of_distances(column.table, counted)
     tables = [column.table.ravel() for column in points.nominal if column.table is not None]
     nominal = Nominal(
         first=points.n_numbers,
@@ -45,3 +47,20 @@ def nominal_of(points: Points) -> Nominal | None:
     )
     place_centroid(nominal, len(points))
     return nominal
+
+
+def _sums_of_distances(table: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
+    """For each category the sum of its distances to all records, as a pair of floats.
+
+    Records leave these sums one by one, each by its very entry, so no product of a count and an entry may be rounded:
+    what is left of categories that tie would then differ. Halves of entries times counts below 2^26 are exact.
+    """
+    high, low = np.zeros(len(table)), np.zeros(len(table))
+    few = counts & ((1 << _HALF) - 1)
+    for some in (few, counts - few):
+        for code in np.flatnonzero(some):
+            count, row = some[code], np.ascontiguousarray(table[code])
+            upper = (row.view(np.int64) & -(1 << _HALF)).view(np.float64)
+            for half in (upper, row - upper):
+                high, low = add_compensated(high, low, count * half)
+    return high, low

@@ -13,12 +13,13 @@ from microagg._progress import report
 from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError
-from microagg.partition.base import cells_in_order, matrix_of, within_cell_sse
+from microagg.partition.base import cells_in_order, matrix_of, on_one_scale, require_records, within_cell_sse
 from microagg.partition.local_search.efforts import EFFORTS, Effort, number_of_runs
 from microagg.partition.local_search.recombine import recombined
 from microagg.partition.local_search.search import Found, Pools, chance_states, search_cells
 from microagg.partition.local_search.starts import cells_below_2k
 from microagg.space.points import Points
+from microagg.space.valid_points import valid_points
 
 __all__ = ["PATIENCE", "SEARCH_PARAMETERS", "SOLVER_LIMIT", "EffortName", "Refined", "improve_cells", "refine"]
 
@@ -64,7 +65,8 @@ def refine(
     Raises
     ------
     ParameterError
-        A parameter is outside its range, or `labels` does not put the records of `X` into cells of at least `k`.
+        A parameter is outside its range, `labels` does not put the records of `X` into cells of at least `k`, or `X`
+        are `Points` that are not valid.
 
     Examples
     --------
@@ -73,10 +75,13 @@ def refine(
     """
     given = {"k": k, "effort": effort, "random_state": random_state, "time_limit": time_limit}
     check_parameters("refine", SEARCH_PARAMETERS, given)
-    points = (
-        X.telling() if isinstance(X, Points) else Points(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
-    )
+    if isinstance(X, Points):
+        points = valid_points(X)
+    else:
+        points = Points(matrix_of(lambda: check_array(X, dtype=np.float64, order="C")))
+    require_records(len(points), k)
     start = checked_labels(labels, len(points), k)
+    points, _ = on_one_scale(points)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
     found = attend(lambda: improve_cells(points, start, int(k), EFFORTS[effort], random_state, halt), halt, keeps=True)

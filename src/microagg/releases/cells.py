@@ -18,7 +18,7 @@ from microagg.aggregate.centroid import Cells
 from microagg.errors import GuaranteeError, TableError
 from microagg.methods.output import Block, MethodOutput, Stages
 from microagg.methods.searches import Searches, require_uninterrupted
-from microagg.partition.base import within_cell_sse
+from microagg.partition.base import exponent_of_differences, within_cell_sse
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
@@ -99,8 +99,9 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
 class _Spaces:
     """The quasi-identifiers as numbers and codes; coordinates where a method works on nothing else.
 
-    All are times one power of two where squares would overflow or vanish. Cells, medoids, associations and shares of
-    the loss are the same on any scale. Distortions are not.
+    All are times one power of two where squares would overflow or vanish, and columns on which records do not differ
+    are left out there. Cells, medoids, associations and shares of the loss are the same on any scale. Distortions are
+    not.
     """
 
     def __init__(self, prepared: Prepared, recipe: Recipe) -> None:
@@ -117,14 +118,17 @@ class _Spaces:
                 "quasi-identifiers or the attributes that guide the cells are too large or too small for squared "
                 'distances between them. Bring all to one scale: [space] standardize = "zscore"'
             )
-        self.scale = whole.exponent
+        self.scale = exponent_of_differences(whole)
 
     def points(self, attributes: Sequence[str]) -> Points:
         """Some attributes as the recipe's method takes them."""
-        if not self.takes_codes:
-            return Points(self.coordinates(attributes))
-        points = mixed_points([self.measured[name] for name in attributes], self.standardize)
-        return points.times_power_of_two(self.scale) if self.scale else points
+        measured = [self.measured[name] for name in attributes]
+        points = (
+            mixed_points(measured, self.standardize)
+            if self.takes_codes
+            else Points(mixed_space(measured, self.standardize).matrix)
+        )
+        return points.telling().times_power_of_two(self.scale) if self.scale else points
 
     def coordinates(self, attributes: Sequence[str]) -> FloatArray:
         """Some attributes as coordinates, one for each category."""

@@ -153,7 +153,7 @@ def _side_of(attribute: npt.NDArray[np.float64] | Points) -> npt.NDArray[np.floa
         is_plain = len(telling.nominal) == 1 and telling.nominal[0].table is None
         if is_plain and not telling.numbers.any() and telling.n_numbers == 1:
             return _Codes(telling.values[:, 1].astype(np.int64), telling.nominal[0].weight)
-        attribute = attribute.coordinates()
+        attribute = telling.coordinates()
     centred: npt.NDArray[np.float64] = attribute - attribute.mean(axis=0)
     return centred
 

@@ -67,6 +67,12 @@ class NominalColumn:
     table: FloatArray | None = None
     to_missing: FloatArray | None = None
 
+    @property
+    def largest(self) -> float:
+        """The largest squared distance of two codes."""
+        parts = [np.array(self.weight) if self.table is None else self.table, self.to_missing]
+        return max(float(part.max(initial=0.0)) for part in parts if part is not None)
+
     def times(self, factor: float) -> NominalColumn:
         """The same attribute with squared distances times a factor."""
         return replace(
@@ -95,12 +101,16 @@ class NominalColumn:
         """
         has_missing = self.to_missing is not None and bool(codes[-1] == self.n_categories)
         if self.table is None and (not has_missing or len(codes) <= 2):
-            weight = float(self.to_missing[codes[0]]) if has_missing and self.to_missing is not None else self.weight
+            weight = self.weight
+            if has_missing and self.to_missing is not None and len(codes) == 2:
+                weight = float(self.to_missing[codes[0]])
             return NominalColumn(self.name, len(codes), weight)
         require_room_for_table(self.name, len(codes))
         present = codes[:-1] if has_missing else codes
-        table = self.weight * (1.0 - np.eye(len(codes)))
-        if self.table is not None:
+        table = np.zeros((len(codes), len(codes)))
+        if self.table is None:
+            table += self.weight * (1.0 - np.eye(len(codes)))
+        else:
             table[: len(present), : len(present)] = self.table[np.ix_(present, present)]
         if has_missing and self.to_missing is not None:
             table[-1, :-1] = table[:-1, -1] = self.to_missing[present]
@@ -138,9 +148,12 @@ class Points:
 
     @property
     def exponent(self) -> int:
-        """The exponent of the power of two by which squared distances neither overflow nor vanish; 0: as they are."""
-        weights = np.array([column.weight for column in self.nominal])
-        return exponent_near_one([self.numbers, np.sqrt(weights)])
+        """The exponent of the power of two by which squared distances neither overflow nor vanish; 0: as they are.
+
+        Columns on which records do not differ count, too: where they must not, ask what `telling` returns.
+        """
+        largest = np.array([column.largest for column in self.nominal])
+        return exponent_near_one([self.numbers, np.sqrt(largest)])
 
     def times_power_of_two(self, exponent: int) -> Points:
         """All distances times ``2**exponent``."""
@@ -238,7 +251,12 @@ def _scaled(column: NominalColumn, exponent: int) -> NominalColumn:
 
 
 def distances_to_centroids(
-    points: Points, labels: IntArray, n_cells: int, weights: FloatArray | None = None
+    points: Points,
+    labels: IntArray,
+    n_cells: int,
+    weights: FloatArray | None = None,
+    *,
+    is_telling: bool = False,
 ) -> FloatArray:
     """Squared distance of each record to the centroid of its cell; every cell has a record.
 
@@ -249,8 +267,10 @@ def distances_to_centroids(
     n_cells : int
     weights : ndarray of shape (n_records,) or None
         How much each record counts in its centroid; None: all the same.
+    is_telling : bool
+        Whether the records are in the form of `Points.telling` already.
     """
-    points = points.telling()
+    points = points if is_telling else points.telling()
     counted = np.ones(len(labels)) if weights is None else weights
     sizes = np.asarray(np.bincount(labels, weights=counted, minlength=n_cells), dtype=np.float64)
     a_member = np.empty(n_cells, dtype=np.int64)

@@ -64,7 +64,7 @@ def move_codes(nominal, codes, remaining, scale):
 
     With d the change of the shares, that is 1/2 w sum of d^2, or with a table D: -1/2 sum of d_a d_b D(a, b), where
     sum over b of d_b D(a, b) is the change of the mean distance to a. Shares and mean distances are rounded by less
-    than 2^-51 of their size: what that can change is added.
+    than 2^-51 of their size: what that can change is added. (A mean near 0 may be below it by its rounding.)
     """
     if nominal is None:
         return 0.0
@@ -83,13 +83,13 @@ def move_codes(nominal, codes, remaining, scale):
                 mean = nominal.high[place] / remaining
                 further = mean - codes.means[place]
                 inner_product -= change * further
-                rounding += abs(change) * (mean + codes.means[place]) + share * abs(further)
+                rounding += abs(change) * (abs(mean) + abs(codes.means[place])) + share * abs(further)
                 codes.means[place] = mean
             else:
                 inner_product += nominal.weights[j] * change * change
                 rounding += nominal.weights[j] * share * abs(change)
         square += 0.5 * max(inner_product, 0.0) + 2.0**-50 * rounding
-    return square * scale * scale
+    return max(square, 0.0) * scale * scale
 
 
 @inner

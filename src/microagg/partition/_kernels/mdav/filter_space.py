@@ -17,7 +17,7 @@ The slack (u = 2^-24; all norms are of y, that is in units of the spread):
 3. Underflow. Squares below 2^-126 may vanish in float32: at most d 2^-126 in the sum, sqrt(d) 2^-63 in the root.
    In float64 the same with 2^-1074, times scale. `floor` adds both.
 4. Tables. A category's distance to the centroid is the difference of two means of its table's entries, each rounded,
-   and of sums that records were taken off. It is off by `noise_of_tables` in the square, by the root of that in the
+   of sums that records were taken off. It is off by `noise_of_tables` in the square, by the root of that in the
    distance, twice of which `floor` adds, too. (Whole numbers, of codes without a table, lose nothing.)
 
 So with delta the float64 distance (as computed) and f the float32 one (as computed),
@@ -99,15 +99,21 @@ def filter_space(X: npt.NDArray[np.float64], nominal: Nominal | None = None) -> 
 def noise_of_tables(nominal: Nominal, n_records: int) -> float:
     """A bound on how far computed squared distances to a centroid, of columns with a table, are from those of a point.
 
-    Means of entries and half of their mean are rounded three times each, at most the largest entry. A compensated sum
-    loses less than 2^-104 of its largest value with every record that is taken off, and is divided by two or more.
+    With S the largest sum of distances, L the largest entry and u = 2^-53:
+
+    - a compensated sum loses at most 4 u^2 S (2^-104 S) with every term. There are two or four for each category at
+      the start, one for each record that is taken off: five for each record, at most. What a mean of n records, and
+      half of the mean of means, are off by that is 1.5 / n of it, and n is two or more;
+    - the mean is rounded twice, from its sum and by the division: 2 u L;
+    - half of the mean of means is rounded with every category that is added up (a product and a sum, of a rounded sum)
+      and three times more: (size + 6) u L / 2, a little more for what grows on the way, and their difference once.
     """
     noise = 0.0
     for start, table, size in zip(nominal.look_at, nominal.table_at, nominal.sizes, strict=True):
         if table != NO_TABLE:
             largest = float(nominal.looks[table : table + size * size].max())
             largest_sum = float(nominal.high[start : start + size].max())
-            noise += 2.0**-49 * largest + 2.0**-104 * n_records * largest_sum
+            noise += 2.0**-53 * (size + 16) * largest + 2.0**-102 * n_records * largest_sum
     return noise
 
 
