@@ -26,7 +26,7 @@ from microagg.partition._kernels.rearrange.rules import excess_of_cell
 
 ANYWHERE = 0.1  # how often a step looks for a cell beyond the near ones
 MOVES = 0.35  # how often a record is moved rather than exchanged
-JOINS = 0.005  # how often two cells are joined
+JOINS = 0.0003  # how often two cells are joined: more often, they end as a few large ones
 DIVISIONS = 0.03  # how often, joins included, cells are divided anew
 LEAST_CHANGE = 1e-12  # relative to the temperature's unit; less is rounding
 
