@@ -123,3 +123,13 @@ def test_a_draft_without_confidential_attributes_has_no_example():
     Path("data.csv").write_text("age,zip\n" + "".join(f"{i},{i % 7}\n" for i in range(20)))
     run("init", "data.csv", "-o", "draft.toml")
     assert "protect." not in Path("draft.toml").read_text()
+
+
+def test_a_tradeoff_shows_the_loss_against_t():
+    Path("recipe.toml").write_text(RECIPE + '[rearrange]\nby = "merge"\n[protect.pay]\nmax_share = 0.9\n')
+    found = json.loads(run("tradeoff", "data.csv", "-r", "recipe.toml", "--t", "0.2:0.4:0.1", "--json").stdout)
+    assert [row["t"] for row in found["rows"]] == [0.2, 0.3, 0.4]
+    losses = [row["information_loss"] for row in found["rows"]]
+    assert losses == sorted(losses, reverse=True)
+    refused = run("tradeoff", "data.csv", "-r", "recipe.toml", "--t", "0.2", "--lambda", "0.5", code=2)
+    assert "--t 0.05:0.3:0.05" in refused.stderr
