@@ -72,3 +72,22 @@ def test_errors_are_sentences():
     Path("full/mine.txt").write_text("x")
     said = run("sweep", "my data.csv", "-r", "recipe.toml", "-o", "full", code=2)
     assert "no sweep wrote" in said.stderr
+
+
+def test_l_and_t_are_flags_of_the_sweep_and_of_the_commands_it_tells():
+    recipe = "confidential".join(RECIPE.rsplit("quasi_identifier", 1))
+    recipe += '[rearrange]\nby = "merge"\n[protect.size]\nmax_share = 0.9\n'
+    Path("recipe.toml").write_text(recipe)
+    flags = ("--methods", "mdav", "--k", 3, "--t", "0.3,0.4", "--l", "2", "--workers", 1)
+    flags += ("--measures", "SSE_SST,t_closeness")
+    said = run("sweep", "my data.csv", "-r", "recipe.toml", "-o", "frontier", *flags)
+    commands = re.findall(r"^    microagg (release .*)$", said.stdout, flags=re.MULTILINE)
+    assert commands
+    assert all(re.search(r" --l 2 --t 0\.[34] ", command) for command in commands)
+    arguments = shlex.split(commands[0])
+    run(*arguments)
+    run("check", arguments[-1])
+    found = json.loads(run("sweep", "my data.csv", "-r", "recipe.toml", "-o", "frontier", *flags, "--json").stdout)
+    assert [(point["l"], point["t"]) for point in found["points"]] == [(2, 0.3), (2, 0.4)]
+    refused = run("sweep", "my data.csv", "-r", "recipe.toml", "-o", "frontier", "--l", "2.5", code=2)
+    assert "sweep.l.0" in refused.stderr

@@ -237,7 +237,7 @@ def test_an_unregistered_guide_leaves_no_trace(spread, people):
     made = microagg.release(people, before)
     unregister_guide(spread)
     assert [guide.name for guide in registered_guides()] == ["dependence", "discriminant", "prediction"]
-    assert settings_of_points() == ("method", "k", "epsilon", "lambda", "alpha")
+    assert settings_of_points() == ("method", "k", "epsilon", "l", "t", "lambda", "alpha")
     for tables, message in (
         ({"space": SPREAD}, "space.spread: unknown key. Known keys: standardize, dependence, discriminant, prediction"),
         ({"sweep": {"scale": [1.0]}}, "sweep.scale: unknown key."),

@@ -61,6 +61,9 @@ def test_axes_are_measures_that_every_point_has():
     names = FrontierPoint("categories", {}, values={"JSD": 1.0, "distance_to_closest": 1.0})
     failed = FrontierPoint("failed", {}, failures=("no",))
     assert axes_for([linked, failed], guided=False) == LINKED
+    protected = FrontierPoint("protected", {}, values=everything | {"t_closeness": 0.1})
+    assert axes_for([protected], guided=False, protected=True) == Axes("SSE_SST", "t_closeness")
+    assert axes_for([protected, linked], guided=False, protected=True) == LINKED
     assert axes_for([linked], guided=True) == Axes("D", "label_purity")
     assert axes_for([linked, unlinked], guided=True) == APART
     assert axes_for([names], guided=False) == Axes("JSD", "distance_to_closest")

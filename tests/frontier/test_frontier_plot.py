@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,15 @@ def test_no_mark_hides_another(monkeypatch, tmp_path):
     assert len(marks) == len(points)
     apart = min(math.dist(one, other) for one, other in itertools.combinations(marks, 2))
     assert apart >= 9.9 * axis.figure.dpi / 72
+
+
+def test_labels_say_what_is_required_of_confidential_values(monkeypatch, tmp_path):
+    points = [point("a", 0.1, 0.5), point("b", 0.3, 0.3)]
+    points = [
+        replace(one, settings={**one.settings, "l": 2, "t": t}) for one, t in zip(points, (0.3, 0.05), strict=True)
+    ]
+    axis, _ = drawn(points, monkeypatch, tmp_path)
+    assert {"k=3, l=2, t=0.3", "k=3, l=2, t=0.05"} <= {text.get_text() for text in axis.texts}
 
 
 @pytest.mark.parametrize("chance", [1e-7, 0.0, 0.99])

@@ -305,3 +305,29 @@ def test_time_left_is_told(monkeypatch):
     told = [(task, share) for task, share in heard if task.startswith("sweeping: ")]
     assert [share for _, share in told] == [0.5, 1.0]
     assert told[0][0].startswith("sweeping: 1 of 2 releases, about ")
+
+
+def test_what_t_asks_for_is_made_promised_compared_and_told(tmp_path):
+    measures = ["SSE_SST", "t_closeness", "distance_linkage"]
+    recipe = recipe_of(methods=["mdav", "individual_ranking"], k=3, t=[0.2, 0.4], l=2, measures=measures)
+    recipe = recipe.protecting(t_closeness=0.5).changed({"rearrange.by": "swap"})
+    found = microagg.sweep(people(), recipe, workers=1, folder=tmp_path / "f")
+    assert [point.name for point in found.points] == ["mdav-k3-l2-t0.2", "mdav-k3-l2-t0.4"]
+    for point in found.points:
+        assert 0 < point.values["t_closeness"] <= point.settings["t"]
+    assert found.points[0].guarantee == (
+        "k-anonymity (k = 3), distinct l-diversity (l = 2) of 'pay', t-closeness (t = 0.2) of 'pay'"
+    )
+    assert (found.axes.utility, found.axes.risk) == ("SSE_SST", "t_closeness")
+    table = found.frame()
+    assert table["t"].to_pylist() == [0.2, 0.4]
+    assert table["l"].to_pylist() == [2, 2]
+    assert str(table.schema.field("l").type) == "int64"
+    told = (tmp_path / "f" / "which.txt").read_text()
+    assert "-r " in told
+    assert "mdav-k3-l2-t0.2.toml --l 2 --t 0.2 -o release-mdav-k3-l2-t0.2" in told
+    kept = Recipe.load(tmp_path / "f" / "recipes" / "mdav-k3-l2-t0.2.toml")
+    assert kept.protecting(distinct_l=2, t_closeness=0.2) == kept
+    assert not any("does not see" in said for said in found.remarks)
+    unseen = microagg.sweep(people(), recipe, workers=1, folder=tmp_path / "f", risk="distance_linkage")
+    assert any("does not see what is required" in said for said in unseen.remarks)

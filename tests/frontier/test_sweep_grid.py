@@ -122,6 +122,9 @@ def test_every_method_of_the_catalogue_can_be_swept_or_says_why_not(method):
         ({"alpha": [0.5]}, r"sweep\.alpha\.0: must be a number of at least 1"),
         ({"alpha": [2]}, r"sweep.alpha stretches towards a target. Name it: \[space.discriminant\]"),
         ({"epsilon": [-1]}, r"sweep\.epsilon\.0: epsilon must be a finite number above 0"),
+        ({"l": [1]}, r"sweep\.l\.0: input should be greater than or equal to 2"),
+        ({"t": [1.0]}, r"sweep\.t\.0: input should be less than 1"),
+        ({"t": []}, r"sweep\.t: name at least one value"),
         ({"repeats": 0}, "sweep.repeats"),
         ({"seed": 1}, r"sweep\.seed: unknown key"),
     ],
@@ -133,5 +136,63 @@ def test_a_sweep_that_is_none_is_explained(sweep, said):
 
 def test_the_table_survives_writing():
     sweep = {"methods": ["mdav"], "k": [2, 3], "epsilon": 1, "lambda": [0, 0.5], "repeats": 2, "measures": "risk"}
+    sweep |= {"l": [2, 3], "t": 0.2}
     recipe = Recipe(k=3, attributes={**AGE, **PAY}, sweep=sweep)
     assert Recipe.loads(recipe.dumps()) == recipe
+
+
+def test_l_and_t_are_combined_and_asked_of_all_confidential_attributes():
+    sweep = {"methods": "mdav", "k": 3, "t": [0.05, 0.15], "l": [2, 3]}
+    recipe = Recipe(k=3, attributes={**AGE, **PAY}, sweep=sweep)
+    assert names(recipe) == ["mdav-k3-l2-t0.05", "mdav-k3-l2-t0.15", "mdav-k3-l3-t0.05", "mdav-k3-l3-t0.15"]
+    last = grid_of(recipe).points[-1]
+    assert (last.settings["l"], last.settings["t"]) == (3, 0.15)
+    assert last.recipe.protect["pay"].model_dump(exclude_none=True) == {"distinct_l": 3, "t_closeness": 0.15}
+    assert grid_of(recipe).protected
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith("dp_moments")])
+def test_every_method_is_swept_over_t_or_made_without_it(method):
+    recipe = Recipe(k=3, attributes={**AGE, **PAY}, sweep={"methods": ["mdav", method], "k": 3, "t": 0.3, "epsilon": 1})
+    grid = grid_of(recipe, 30)
+    for point in (point for point in grid.points if point.recipe.method == method):
+        made_without = any(said.startswith(f"{method}: made without t, as") for said in grid.left_out)
+        assert (point.settings["t"] is None) is made_without is (not point.recipe.protect)
+
+
+def test_methods_whose_cells_cannot_be_rearranged_are_made_without_what_is_swept():
+    sweep = {"methods": ["mdav", "individual_ranking", "mic1d"], "k": 3, "l": 2, "t": 0.3}
+    grid = grid_of(Recipe(k=3, attributes={**AGE, **PAY}, sweep=sweep))
+    assert [point.name for point in grid.points] == ["mdav-k3-l2-t0.3", "individual_ranking-k3", "mic1d-k3"]
+    without = [said for said in grid.left_out if "made without l and t" in said]
+    assert [said.partition(":")[0] for said in without] == ["individual_ranking", "mic1d"]
+
+
+def test_what_the_recipe_itself_protects_is_never_dropped():
+    protect = {"pay": {"t_closeness": 0.3, "max_share": 0.9}}
+    sweep = {"methods": ["mdav", "individual_ranking"], "k": 3, "l": 2}
+    grid = grid_of(Recipe(k=3, protect=protect, attributes={**AGE, **PAY}, sweep=sweep))
+    assert [point.name for point in grid.points] == ["mdav-k3-l2-t0.3"]
+    kept = grid.points[0].recipe.protect["pay"].model_dump(exclude_none=True)
+    assert kept == {"t_closeness": 0.3, "max_share": 0.9, "distinct_l": 2}
+    assert any(said.startswith("individual_ranking: protect:") for said in grid.left_out)
+    assert not any("made without" in said for said in grid.left_out)
+
+
+def test_a_t_that_differs_between_attributes_is_no_setting_of_the_point():
+    protect = {"pay": {"t_closeness": 0.3, "distinct_l": 2}, "debt": {"t_closeness": 0.4, "distinct_l": 2}}
+    attributes = {**AGE, **PAY, "debt": PAY["pay"]}
+    recipe = Recipe(k=3, protect=protect, attributes=attributes, sweep={"methods": "mdav", "k": 3})
+    assert names(recipe) == ["mdav-k3-l2"]
+
+
+def test_only_a_search_for_cells_that_hide_values_depends_on_chance():
+    recipe = Recipe(k=3, attributes={**AGE, **PAY}, sweep={"methods": "mdav", "k": 3, "t": 0.3, "repeats": 2})
+    assert [point.repeats for point in grid_of(recipe).points] == [2]
+    merged = recipe.protecting(t_closeness=0.3).changed({"rearrange.by": "merge"})
+    assert [point.repeats for point in grid_of(merged).points] == [1]
+
+
+def test_t_without_confidential_attributes_is_refused():
+    with pytest.raises(RecipeError, match="no attribute has role = 'confidential'"):
+        grid_of(Recipe(k=3, attributes=AGE, sweep={"methods": "mdav", "k": 3, "t": 0.3}))

@@ -75,7 +75,7 @@ def test_what_cannot_be_had_leaves_a_gap():
 def test_bad_values_and_parameters_are_refused(table):
     with pytest.raises(RecipeError, match="lambda: input should be less than or equal to 1"):
         tradeoff(table, RECIPE, "lambda", (2.0,))
-    with pytest.raises(ParameterError, match="parameter must be one of lambda, alpha"):
+    with pytest.raises(ParameterError, match="parameter must be one of lambda, alpha, l, t"):
         tradeoff(table, RECIPE, "k", (2.0,))
 
 
@@ -86,3 +86,26 @@ def test_the_plot_is_drawn(table, tmp_path):
     found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5))
     plot_tradeoff(found.parameter, found.rows, tmp_path / "p.svg")
     assert "<svg" in (tmp_path / "p.svg").read_text()
+
+
+def test_t_is_bought_with_loss(table, tmp_path):
+    recipe = RECIPE.protecting(t_closeness=0.5).changed({"rearrange.by": "merge"})
+    found = tradeoff(table, recipe, "t", (0.1, 0.2, 0.4))
+    column = {name: [row[name] for row in found.rows] for name in found.columns}
+    assert column["t"] == [0.1, 0.2, 0.4]
+    assert column["information_loss"] == sorted(column["information_loss"], reverse=True)
+    assert all(measured <= t for t, measured in zip(column["t"], column["t_closeness"], strict=True))
+    header, *lines = found.as_csv().splitlines()
+    assert header.startswith("t,information_loss,t_closeness,")
+    assert len(lines) == 3
+    need("matplotlib")
+    from microagg.frontier.tradeoff_plot import plot_tradeoff
+
+    plot_tradeoff(found.parameter, found.rows, tmp_path / "t.svg")
+    assert "information loss" in (tmp_path / "t.svg").read_text()
+
+
+def test_t_without_confidential_attributes_cannot_be_varied(table):
+    recipe = RECIPE.changed({"attributes.pay": {"role": "non_confidential", "kind": "numeric"}})
+    with pytest.raises(RecipeError, match="nothing to protect"):
+        tradeoff(table, recipe, "t", (0.1,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from microagg.cli.terminal import (
     say,
     shows_progress,
 )
+from microagg.privacy.ways import Way
 from microagg.tables.formats.registry import writable_names
 
 __all__ = ["release"]
@@ -36,6 +38,13 @@ def release(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; must not exist.")],
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k.")] = None,
     method: Annotated[str | None, typer.Option(help="Overrides the recipe's method.")] = None,
+    l_: Annotated[
+        int | None, typer.Option("--l", help="Different confidential values in every class: sets protect's distinct_l.")
+    ] = None,
+    t: Annotated[
+        float | None, typer.Option("--t", help="How far a class may differ from the table: sets protect's t_closeness.")
+    ] = None,
+    rearrange: Annotated[str | None, typer.Option(help=f"Overrides rearrange.by: {', '.join(Way)}.")] = None,
     standardize: Annotated[str | None, typer.Option(help="Overrides space.standardize.")] = None,
     missing: Annotated[str | None, typer.Option(help="Overrides missing.policy.")] = None,
     order: Annotated[str | None, typer.Option(help="Overrides output.order: shuffled or kept.")] = None,
@@ -57,6 +66,7 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
+    from microagg.privacy.guarantee import DRAWN
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
@@ -88,6 +98,9 @@ def release(
     chosen = flags.apply(Recipe.load(recipe)).changed(
         {key: value for key, value in overrides.items() if value is not None}
     )
+    chosen = chosen.protecting(distinct_l=l_, t_closeness=t)
+    if rearrange is not None:
+        chosen = chosen.changed({"rearrange.by": rearrange})
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     with shows_progress():
@@ -135,6 +148,8 @@ def release(
             f"... and the same for {len(written['recounts']) - _SHOWN:,} more blocks of attributes, at least {least} "
             "times."
         )
+    for sentence in _counted_requirements(written):
+        say(printable(sentence))
     exposed = describe_exposure(written.get("exposure", ()))
     if exposed:
         say(TITLE)
@@ -143,7 +158,7 @@ def release(
     for guarantee in statement.guarantees:
         if guarantee.private:
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
-    if any(not (guarantee.counted or guarantee.private) for guarantee in statement.guarantees):
+    if any(guarantee.model == DRAWN for guarantee in statement.guarantees):
         say(
             f"Every published record was drawn from statistics of at least {chosen.k} records; this is not k-anonymity."
         )
@@ -161,6 +176,18 @@ def release(
         say(f"warning: {warning}")
     if unreported:
         raise typer.Exit(NO_REPORT)
+
+
+def _counted_requirements(statement: Mapping[str, Any]) -> list[str]:
+    """What was counted of each requirement on confidential values, in a sentence."""
+    from microagg.privacy.requirement import REQUIREMENTS, Requirement
+    from microagg.statements.requirements import RequirementCount
+
+    sentences = []
+    for one in map(RequirementCount.from_dict, statement.get("requirements", ())):
+        title = Requirement(REQUIREMENTS[one.requirement], one.attribute, one.bound, one.rarest).title
+        sentences.append(f"Counted on the written file: {title} holds; {one.description}.")
+    return sentences
 
 
 def _manifest_of(folder: Path) -> bytes | None:

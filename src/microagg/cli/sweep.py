@@ -26,6 +26,10 @@ def sweep(
     methods: Annotated[str | None, typer.Option(help="Overrides sweep.methods: mdav,near_optimal.")] = None,
     k: Annotated[str | None, typer.Option(help="Overrides sweep.k: 2,3,5.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Overrides sweep.epsilon: 0.5,1,2.")] = None,
+    l_: Annotated[
+        str | None, typer.Option("--l", help="Overrides sweep.l, different confidential values: 2,3.")
+    ] = None,
+    t: Annotated[str | None, typer.Option("--t", help="Overrides sweep.t, t-closeness: 0.05,0.15.")] = None,
     lambda_: Annotated[str | None, typer.Option("--lambda", help="Overrides sweep.lambda: 0:1:0.25, or 0,0.2.")] = None,
     alpha: Annotated[str | None, typer.Option(help="Overrides sweep.alpha: 1,2,4.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Overrides sweep.repeats.")] = None,
@@ -37,7 +41,7 @@ def sweep(
     *,
     flags: InputFlags,
 ) -> None:
-    """Make and measure a release for every method, k, epsilon, lambda and alpha; show which no other beats."""
+    """Make and measure a release for every method, k, epsilon, l, t, lambda and alpha; show which no other beats."""
     from microagg.frontier.plot import can_plot
     from microagg.frontier.store import SweepFolder
     from microagg.frontier.sweep import sweep as run
@@ -50,6 +54,8 @@ def sweep(
         "sweep.methods": _words(methods),
         "sweep.k": _whole(k),
         "sweep.epsilon": _numbers(epsilon),
+        "sweep.l": _whole(l_),
+        "sweep.t": _numbers(t),
         "sweep.lambda": _numbers(lambda_),
         "sweep.alpha": _numbers(alpha),
         "sweep.repeats": repeats,

@@ -1,4 +1,4 @@
-"""``microagg tradeoff``: what a guided space keeps and what it costs, over many values."""
+"""``microagg tradeoff``: what a guided space, or t-closeness, keeps and what it costs, over many values."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def tradeoff(
         str | None, typer.Option("--lambda", help="Values of space.dependence.lambda: 0:1:0.1, or 0,0.2,0.5.")
     ] = None,
     alpha: Annotated[str | None, typer.Option(help="Values of space.discriminant.alpha: 1,2,4,8.")] = None,
+    t: Annotated[
+        str | None, typer.Option("--t", help="Values of t_closeness, of confidential values: 0.05:0.3:0.05.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for the table (CSV, JSON) and the plot.")
     ] = None,
@@ -43,9 +46,10 @@ def tradeoff(
 
     if output is not None:
         refuse_existing(output, overwrite, FILES)
-    if (lambda_ is None) is (alpha is None):
-        raise InputError("say what to vary: either --lambda 0:1:0.1 or --alpha 1,2,4,8")
-    parameter, values = ("lambda", grid(lambda_)) if lambda_ is not None else ("alpha", grid(alpha or ""))
+    given = {key: text for key, text in (("lambda", lambda_), ("alpha", alpha), ("t", t)) if text is not None}
+    if len(given) != 1:
+        raise InputError("say what to vary: either --lambda 0:1:0.1 or --alpha 1,2,4,8 or --t 0.05:0.3:0.05")
+    [(parameter, values)] = [(key, grid(text)) for key, text in given.items()]
     chosen = flags.apply(Recipe.load(recipe))
     with shows_progress():
         found = vary(read_table(data, chosen), chosen, parameter, values)

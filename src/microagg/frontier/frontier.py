@@ -17,6 +17,7 @@ __all__ = ["Axes", "Frontier", "FrontierPoint", "axes_for", "check_axes", "undom
 
 
 _GUIDED = ("D", "label_purity")
+_PROTECTED = ("SSE_SST", "t_closeness")
 _LINKED = ("SSE_SST", "distance_linkage")
 _UNLINKED = ("eigenvalue_difference", "distance_to_closest")
 _CATEGORIES = ("JSD", "distance_to_closest")
@@ -101,14 +102,15 @@ def undominated(points: Sequence[FrontierPoint], axes: Axes) -> tuple[FrontierPo
     return tuple(sorted(best, key=lambda point: (point.cost(axes.utility), point.cost(axes.risk))))
 
 
-def axes_for(points: Sequence[FrontierPoint], guided: bool) -> Axes:
+def axes_for(points: Sequence[FrontierPoint], guided: bool, protected: bool = False) -> Axes:
     """The measures to compare by where none are named: the first pair that every point has.
 
-    Guided cells buy dependence with diversity, so they are judged by both: D and how pure cells are. Otherwise by
-    SSE_SST and linkage. Where the rows of some release are not records, neither exists: then by how far the shape of
-    the data moved and the distance to the closest record. If no pair exists for all, the one that exists for most.
+    Guided cells buy dependence with diversity, so they are judged by both: D and how pure cells are. Cells that must
+    hide confidential values, by SSE_SST and how much classes tell of them. Otherwise by SSE_SST and linkage. Where the
+    rows of some release are not records, none of these exists: then by how far the shape of the data moved and the
+    distance to the closest record. If no pair exists for all, the one that exists for most.
     """
-    pairs = [*([_GUIDED] if guided else []), _LINKED, _UNLINKED, _CATEGORIES]
+    pairs = [*([_GUIDED] if guided else []), *([_PROTECTED] if protected else []), _LINKED, _UNLINKED, _CATEGORIES]
     able = [point for point in points if not point.failures]
     had = [sum(point.has(*pair) for point in able) for pair in pairs]
     return Axes(*pairs[had.index(max(had))])
@@ -171,7 +173,9 @@ class Frontier:
             values = [point.settings.get(key) for point in self.points]
             as_text = any(isinstance(value, str) for value in values)
             known = [value if value is None or not as_text else str(value) for value in values]
-            columns[key] = pa.array(known, pa.string() if as_text else pa.int64() if key == "k" else pa.float64())
+            columns[key] = pa.array(
+                known, pa.string() if as_text else pa.int64() if key in ("k", "l") else pa.float64()
+            )
         columns["guarantee"] = pa.array([point.guarantee for point in self.points], pa.string())
         columns["repeats"] = pa.array([point.repeats for point in self.points], pa.int64())
         columns["failure"] = pa.array(["; ".join(dict.fromkeys(point.failures)) or None for point in self.points])

@@ -1,18 +1,20 @@
-"""The points of a sweep: recipes that differ in method, k, epsilon or a key of a guide; and what makes no sense."""
+"""The points of a sweep: recipes that differ in method, k, epsilon, l, t or a key of a guide; what makes no sense."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from microagg.errors import RecipeError
 from microagg.methods.catalogue import METHODS, method_named
 from microagg.methods.method import K_ANONYMOUS, Method
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice, SpaceChoice
 from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe
-from microagg.recipe.sweep import SweepChoice
+from microagg.recipe.sweep import SWEPT_REQUIREMENTS, SweepChoice
 from microagg.space.guides import registered_guides, swept_guides
 
 __all__ = ["GridPoint", "SweepGrid", "grid_of", "settings_of_points"]
@@ -64,6 +66,11 @@ class SweepGrid:
         """Whether the cells of any point look at attributes that are published as they are."""
         return any(point.recipe.guides for point in self.points)
 
+    @property
+    def protected(self) -> bool:
+        """Whether the cells of any point must hide confidential values."""
+        return any(point.recipe.protect for point in self.points)
+
 
 def settings_of_points() -> tuple[str, ...]:
     """What points differ in.
@@ -71,9 +78,9 @@ def settings_of_points() -> tuple[str, ...]:
     Examples
     --------
     >>> settings_of_points()
-    ('method', 'k', 'epsilon', 'lambda', 'alpha')
+    ('method', 'k', 'epsilon', 'l', 't', 'lambda', 'alpha')
     """
-    return ("method", "k", "epsilon", *swept_guides())
+    return ("method", "k", "epsilon", *SWEPT_REQUIREMENTS, *swept_guides())
 
 
 def grid_of(recipe: Recipe, n_records: int | None = None) -> SweepGrid:
@@ -103,17 +110,23 @@ def grid_of(recipe: Recipe, n_records: int | None = None) -> SweepGrid:
         method = method_named(name)
         fitting, remarks = _fitting(recipe, method)
         left_out |= dict.fromkeys(remarks)
+        n_before = len(points)
         for settings, changes in _variants(recipe, choice, method, n_records):
             if n_records is not None and not method.mixes_values and changes["k"] > n_records:
                 left_out[f"k = {changes['k']}: the table has {n_records} records"] = None
                 continue
+            swept = {key: value for key, value in settings.items() if key in SWEPT_REQUIREMENTS}
             try:
                 changed = recipe.changed({**fitting, **changes})
+                changed = changed.protecting(**{SWEPT_REQUIREMENTS[key]: value for key, value in swept.items()})
             except RecipeError as error:
                 left_out[f"{name}: {error}"] = None
                 continue
             repeats = choice.repeats if _depends_on_chance(changed, method) else 1
-            points.append(GridPoint(_name_of(settings), settings, changed, repeats))
+            shown = settings | {key: _required(changed, key) for key in SWEPT_REQUIREMENTS}
+            points.append(GridPoint(_name_of(shown), shown, changed, repeats))
+        if len(points) > n_before:
+            left_out |= dict.fromkeys(_unprotected(choice, method))
     if not points:
         raise RecipeError("no point of the sweep can be released:\n" + "\n".join(left_out))
     return SweepGrid(tuple(points), tuple(left_out))
@@ -171,9 +184,10 @@ def _variants(
             chosen = (
                 {} if epsilon is None else {"privacy": {**(_privacy_for(recipe, method) or {}), "epsilon": epsilon}}
             )
-            for guide, changes in _guides(recipe, choice, method):
-                settings = dict.fromkeys(settings_of_points()) | {"method": method.name, "k": k, "epsilon": epsilon}
-                yield settings | guide, {"k": k or 1, **chosen, **changes}
+            own = {"method": method.name, "k": k, "epsilon": epsilon}
+            for required, (guide, changes) in product(_requirements(choice, method), _guides(recipe, choice, method)):
+                settings = dict.fromkeys(settings_of_points()) | own | required | guide
+                yield settings, {"k": k or 1, **chosen, **changes}
 
 
 def _ks(recipe: Recipe, choice: SweepChoice, n_records: int | None) -> tuple[int, ...]:
@@ -186,6 +200,38 @@ def _ks(recipe: Recipe, choice: SweepChoice, n_records: int | None) -> tuple[int
 def _epsilons(recipe: Recipe, choice: SweepChoice) -> tuple[float, ...]:
     own = () if recipe.privacy is None else (recipe.privacy.epsilon,)
     return choice.epsilon or tuple(sorted({*_EPSILONS, *own}))
+
+
+def _requirements(choice: SweepChoice, method: Method) -> list[dict[str, Any]]:
+    """Every combination of l and t that ``[sweep]`` names, for a method whose cells can be rearranged."""
+    named = {key: getattr(choice, key) for key in SWEPT_REQUIREMENTS if _can_be_rearranged(method)}
+    named = {key: values for key, values in named.items() if values is not None}
+    return [dict(zip(named, values, strict=True)) for values in product(*named.values())]
+
+
+def _unprotected(choice: SweepChoice, method: Method) -> list[str]:
+    """A remark, if a method is made without what ``[sweep]`` requires of confidential values.
+
+    A recipe's own ``[protect]`` is never dropped: such a method is left out, in its own words.
+    """
+    named = [key for key in SWEPT_REQUIREMENTS if getattr(choice, key) is not None]
+    if not named or _can_be_rearranged(method):
+        return []
+    return [
+        f"{method.name}: made without {' and '.join(named)}, as it does not put records into cells that could be "
+        "rearranged"
+    ]
+
+
+def _can_be_rearranged(method: Method) -> bool:
+    """Whether requirements on confidential values mean anything to a method; a recipe may refuse for other reasons."""
+    return not (method.is_private or method.mixes_values) and method.partitions == "records"
+
+
+def _required(recipe: Recipe, key: str) -> Any:
+    """The l or t of a recipe, if all that it protects has the same one; the promise of a point names them singly."""
+    values = {getattr(choice, SWEPT_REQUIREMENTS[key]) for choice in recipe.protect.values()}
+    return values.pop() if len(values) == 1 else None
 
 
 def _guides(recipe: Recipe, choice: SweepChoice, method: Method) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -209,7 +255,8 @@ def _unguided() -> dict[str, None]:
 
 
 def _depends_on_chance(recipe: Recipe, method: Method) -> bool:
-    return method.is_private or method.searches_by_chance or recipe.aggregate.form is AggregateForm.SAMPLED
+    searches = method.searches_by_chance or (recipe.protect and recipe.rearrange.by is Way.SEARCH)
+    return bool(method.is_private or searches or recipe.aggregate.form is AggregateForm.SAMPLED)
 
 
 def _name_of(settings: Settings) -> str:

@@ -230,7 +230,7 @@ def _styles(points: Sequence[FrontierPoint]) -> dict[str, tuple[str, str]]:
 
 def _label(point: FrontierPoint) -> str:
     symbols = {"k": "k", "epsilon": "\N{GREEK SMALL LETTER EPSILON}", "lambda": "\N{GREEK SMALL LETTER LAMDA}"}
-    symbols["alpha"] = "\N{GREEK SMALL LETTER ALPHA}"
+    symbols |= {"alpha": "\N{GREEK SMALL LETTER ALPHA}", "l": "l", "t": "t"}
     known = [(symbol, point.settings.get(key)) for key, symbol in symbols.items()]
     return ", ".join(
         f"{symbol}={value:g}" if not isinstance(value, str) else f"{symbol}={value}"

@@ -13,9 +13,10 @@ from typing import Any
 
 from microagg._version import __version__
 from microagg.errors import InputError
-from microagg.frontier.frontier import Frontier
+from microagg.frontier.frontier import Frontier, FrontierPoint
 from microagg.frontier.text import frontier_text
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.sweep import SWEPT_REQUIREMENTS
 from microagg.releases.folder.atomic import write_file_whole
 from microagg.releases.folder.orphans import PARTIAL, SWEEP_NOTICE, hidden_folder, holding, sweep_orphans
 from microagg.releases.folder.places import refuse_place
@@ -136,10 +137,13 @@ class SweepFolder:
         text = json.dumps(asdict(outcome), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_file_whole(self.file_of(outcome.point, outcome.repeat, outcome.key), text)
 
-    def command(self, point: str, data: str) -> str:
-        """The command that releases `data` by the recipe of a point."""
-        recipe = (self.given_path / "recipes" / f"{point}.toml").as_posix()
-        return f"microagg release {shlex.quote(data)} -r {shlex.quote(recipe)} -o {shlex.quote(f'release-{point}')}"
+    def command(self, point: FrontierPoint, data: str) -> str:
+        """The command that releases `data` by the recipe of a point, with what it requires of confidential values."""
+        recipe = (self.given_path / "recipes" / f"{point.name}.toml").as_posix()
+        values = {key: point.settings.get(key) for key in SWEPT_REQUIREMENTS}
+        flags = [f"--{key} {value}" for key, value in values.items() if value is not None]
+        output = shlex.quote(f"release-{point.name}")
+        return " ".join(["microagg release", shlex.quote(data), "-r", shlex.quote(recipe), *flags, "-o", output])
 
     def write(self, frontier: Frontier, data: str) -> list[str]:
         """Write table, picture, words and the recipes of the points that no other beats; return the files' names."""

@@ -34,6 +34,10 @@ NO_PROMISE = (
 GUIDED_LOOKS_FREE = (
     "guided cells cost diversity, which this risk does not see: compare by label_purity or l_avg (--risk) too"
 )
+PROTECTION_UNSEEN = (
+    "this risk does not see what is required of confidential values: compare by t_closeness or label_purity (--risk) "
+    "too"
+)
 
 
 def sweep(
@@ -112,7 +116,7 @@ def sweep(
     points = tuple(
         _summarise(point, [outcomes[task.key] for task in tasks if task.point == point.name]) for point in grid.points
     )
-    derived = axes_for(points, grid.guided)
+    derived = axes_for(points, grid.guided, grid.protected)
     axes = Axes(utility or derived.utility, risk or derived.risk)
     again = [f"{failed_before} releases failed at an earlier start and were not tried again (--retry-failed)"]
     remarks = (*_remarks(grid, axes), *(again if failed_before else []))
@@ -165,4 +169,6 @@ def _remarks(grid: SweepGrid, axes: Axes) -> list[str]:
         remarks.append(NO_PROMISE)
     if grid.guided and axes.risk not in about_cells:
         remarks.append(GUIDED_LOOKS_FREE)
+    if grid.protected and axes.risk not in about_cells:
+        remarks.append(PROTECTION_UNSEEN)
     return remarks

@@ -28,14 +28,14 @@ def in_the_middle(best: Sequence[FrontierPoint], utility: str, risk: str) -> Fro
     return best[corner.index(min(corner))]
 
 
-def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = None) -> str:
+def frontier_text(frontier: Frontier, command: Callable[[FrontierPoint], str] | None = None) -> str:
     """Which points to consider and what each is.
 
     Parameters
     ----------
     frontier : Frontier
     command : callable, optional
-        From a point's name to the command that makes its release.
+        From a point to the command that makes its release.
     """
     utility, risk = frontier.axes.utility, frontier.axes.risk
     best = frontier.best()
@@ -63,7 +63,7 @@ def frontier_text(frontier: Frontier, command: Callable[[str], str] | None = Non
             words = (
                 ["least lost"] * (i == 0) + ["least risk"] * (i == len(best) - 1) + ["middle way"] * (point is middle)
             )
-        lines += ["", *_one(point, utility, risk, words), *([f"    {command(point.name)}"] if command else [])]
+        lines += ["", *_one(point, utility, risk, words), *([f"    {command(point)}"] if command else [])]
     notes = [*_gaps(frontier), *frontier.remarks]
     return "\n".join(lines + ([""] if notes else []) + [f"Note: {note}" for note in notes])
 

@@ -12,11 +12,14 @@ from microagg._progress import report
 from microagg.errors import ParameterError
 from microagg.frontier.point import keep_order, release_and_measure
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.sweep import SWEPT_REQUIREMENTS
 from microagg.space.guides import swept_guides
 
-__all__ = ["FILES", "MEASURES", "Tradeoff", "grid", "tradeoff"]
+__all__ = ["FILES", "MEASURES", "OF_REQUIREMENTS", "Tradeoff", "grid", "tradeoff"]
 
 MEASURES = ("D_X", "D_Y", "D", "l_avg", "distinct_l_min", "label_purity", "distance_linkage")
+OF_REQUIREMENTS = ("t_closeness", "l_avg", "distinct_l_min", "label_purity", "distance_linkage")
+"""Measures of releases that differ in what they require of confidential values."""
 FILES = ("tradeoff.csv", "tradeoff.json", "tradeoff.svg")
 _MOST = 1000
 
@@ -28,7 +31,7 @@ class Tradeoff:
     Attributes
     ----------
     parameter : str
-        The key that was varied, such as ``"lambda"`` or ``"alpha"``.
+        The key that was varied, such as ``"lambda"``, ``"alpha"`` or ``"t"``.
     rows : tuple of dict
         For each value: the value, ``information_loss`` and the measures (None where one has no value).
     """
@@ -38,7 +41,7 @@ class Tradeoff:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.parameter, "information_loss", *MEASURES)
+        return (self.parameter, "information_loss", *_measures_of(self.parameter))
 
     def as_csv(self) -> str:
         """The table as CSV text; empty where a measure has no value."""
@@ -91,19 +94,28 @@ def tradeoff(table: Any, recipe: Recipe, parameter: str, values: Sequence[float]
     recipe : Recipe
         All but the key. Rows are kept in order for the measures; nothing of the releases is written.
     parameter : str
-        The key of a guide that a sweep may vary, such as "lambda" or "alpha"; the recipe must have what else the guide
-        needs.
+        The key of a guide that a sweep may vary, such as "lambda" or "alpha", of which the recipe must have what else
+        the guide needs; or "l" or "t", which are required of all that the recipe protects, or else of all that is
+        confidential.
     values : sequence of float
     """
     guides = swept_guides()
-    if parameter not in guides:
-        raise ParameterError(f"parameter must be one of {', '.join(guides)}. Got {parameter!r} instead.")
-    key = f"space.{guides[parameter].name}.{parameter}"
+    if parameter not in (*guides, *SWEPT_REQUIREMENTS):
+        known = ", ".join([*guides, *SWEPT_REQUIREMENTS])
+        raise ParameterError(f"parameter must be one of {known}. Got {parameter!r} instead.")
+    measures = _measures_of(parameter)
     rows = []
     for i, value in enumerate(values):
-        changed = keep_order(recipe, {key: value})
-        made, found = release_and_measure(table, changed, measures=MEASURES, lambda_=changed.space.weight_of_d_y)
+        if parameter in guides:
+            changed = keep_order(recipe, {f"space.{guides[parameter].name}.{parameter}": value})
+        else:
+            changed = keep_order(recipe.protecting(**{SWEPT_REQUIREMENTS[parameter]: value}))
+        made, found = release_and_measure(table, changed, measures=measures, lambda_=changed.space.weight_of_d_y)
         row: dict[str, Any] = {parameter: value, "information_loss": made.information_loss}
-        rows.append(row | {name: found[name].value for name in MEASURES})
+        rows.append(row | {name: found[name].value for name in measures})
         report("measuring releases", (i + 1) / len(values))
     return Tradeoff(parameter, tuple(rows))
+
+
+def _measures_of(parameter: str) -> tuple[str, ...]:
+    return OF_REQUIREMENTS if parameter in SWEPT_REQUIREMENTS else MEASURES

@@ -200,8 +200,10 @@ def _describe_guarantee(made: Release) -> str:
     first = promised[0]
     if first.private:
         return f"{first.title}, protecting {first.target}"
-    several = f" on each of {len(promised)} blocks of attributes alone, not on their combination"
-    return first.title + (several if len(promised) > 1 else "")
+    of_values = [f"{one.title} of {one.confidential!r}" for one in promised if one.of_confidential_values]
+    n_blocks = len(promised) - len(of_values)
+    several = f" on each of {n_blocks} blocks of attributes alone, not on their combination"
+    return ", ".join([first.title + (several if n_blocks > 1 else ""), *of_values])
 
 
 def _seconds_left(methods: Iterable[str], took: Mapping[str, Sequence[float]]) -> float:

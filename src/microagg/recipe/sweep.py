@@ -13,7 +13,10 @@ from microagg.privacy.budget import check_epsilon
 from microagg.recipe.open_table import OpenTable
 from microagg.space.guides import Guide
 
-__all__ = ["SweepChoice"]
+__all__ = ["SWEPT_REQUIREMENTS", "SweepChoice"]
+
+SWEPT_REQUIREMENTS = {"l": "distinct_l", "t": "t_closeness"}
+"""Keys that set a requirement on confidential values, with its key in ``[protect]``."""
 
 
 def _several(value: Any) -> Any:
@@ -29,6 +32,7 @@ def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 _Whole = Annotated[int, Field(ge=2, strict=True)]
 _Epsilon = Annotated[float, BeforeValidator(check_epsilon)]
+_Distance = Annotated[float, Field(gt=0, lt=1)]
 
 
 class SweepChoice(OpenTable):
@@ -41,6 +45,9 @@ class SweepChoice(OpenTable):
     k : list of int, optional
     epsilon : list of float, optional
         For private methods.
+    l, t : list, optional
+        distinct_l and t_closeness of all that the recipe protects, or else of all confidential attributes; for methods
+        whose cells can be rearranged.
     lambda, alpha, ... : list, optional
         The key of a guide that it lets a sweep vary, for methods whose cells can be guided.
     repeats : int, default 3
@@ -49,11 +56,13 @@ class SweepChoice(OpenTable):
         Names or groups of measures; left out: the default ones.
     """
 
-    keys_before_guides: ClassVar[int] = 3
+    keys_before_guides: ClassVar[int] = 5
 
     methods: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     k: Annotated[tuple[_Whole, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     epsilon: Annotated[tuple[_Epsilon, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
+    l: Annotated[tuple[_Whole, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None  # noqa: E741
+    t: Annotated[tuple[_Distance, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
     repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 3
     measures: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_once)] | None = None
 

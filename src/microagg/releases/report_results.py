@@ -18,13 +18,16 @@ from microagg.evaluation.pairs import combinations, pair
 from microagg.evaluation.points import attribute_points, row_distances, spread_within
 from microagg.evaluation.result import Evaluation, RowKind
 from microagg.privacy.guarantee import K_ANONYMITY
-from microagg.privacy.verify import Recount, recount
+from microagg.privacy.verify import Recount, absent_from, recount
 from microagg.recipe.choices import AggregateForm
+from microagg.recipe.protect import requirements_of
+from microagg.releases.input import numbers_of_text
 from microagg.report.document import Report
 from microagg.report.results import (
     BlockSizes,
     CellLoss,
     CellResults,
+    ClassesFound,
     Correlations,
     MeasureResults,
     Part,
@@ -37,6 +40,7 @@ from microagg.report.source import ReportRequest, ReportSource, random_rows
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import encode
 from microagg.statements.exposure import Exposure, exposure_of
+from microagg.statements.requirements import RequirementCount, confidential_values, count_requirements
 from microagg.tables.frames import Frame
 
 __all__ = ["COMPARED", "ON_ALL", "QUICK", "SAMPLED", "Comparison", "make_report", "measure_release_alone"]
@@ -68,6 +72,8 @@ def make_report(request: ReportRequest) -> Report:
         correlations=_correlate(request),
         exposure=_count_exposure(request),
         recount=_recount(request),
+        requirements=_count_requirements(request),
+        classes=_find_in_classes(request),
     )
     return Report.of(ReportSource.answer(request, results))
 
@@ -336,6 +342,39 @@ def _recount(request: ReportRequest) -> Recount | None:
     if any(name not in request.released.names for name in names):
         return None
     return recount(request.released.table, names, request.recipe.k)
+
+
+def _count_requirements(request: ReportRequest) -> tuple[RequirementCount, ...]:
+    """What the recipe requires of confidential values, on a table that came without a statement."""
+    if request.statement is not None or not _has_protected(request):
+        return ()
+    try:
+        return count_requirements(
+            numbers_of_text(request.released.table, request.recipe), request.recipe, request.released.table
+        )
+    except TableError:  # the section on measures says which column cannot be compared
+        return ()
+
+
+def _find_in_classes(request: ReportRequest) -> tuple[ClassesFound, ...]:
+    """What requirements bound, for each class of the released table: about few records, so for the data holder only."""
+    if not request.internal or not _has_protected(request):
+        return ()
+    typed = Frame.of(numbers_of_text(request.released.table, request.recipe), request.released.library)
+    try:
+        classes = combinations(request.released, request.schema.quasi_identifiers)
+        values = confidential_values(typed, request.recipe)
+    except TableError:  # as above
+        return ()
+    per_class = [(one, one.per_cell(values[one.attribute], classes)) for one in requirements_of(request.recipe)]
+    return tuple(ClassesFound(one, found, one.holds(found)) for one, found in per_class)
+
+
+def _has_protected(request: ReportRequest) -> bool:
+    """Whether something is required of confidential values, and the released table has what it takes to count it."""
+    needed = [*request.recipe.protect, *request.schema.quasi_identifiers]
+    there = not absent_from(request.released.table, needed) and request.released.n_records > 0
+    return bool(request.recipe.protect) and there
 
 
 def _may_be_k_anonymous(request: ReportRequest) -> bool:

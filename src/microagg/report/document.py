@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
-from microagg.report.figures import bar_chart, histogram, shade
+from microagg.report.figures import bar_chart, counted_classes, histogram, shade
 from microagg.report.sections import SECTIONS
 from microagg.report.source import ReportSource
 
@@ -101,7 +101,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals |= {"histogram": histogram, "bar_chart": bar_chart, "shade": shade}
+    found.globals |= {
+        "histogram": histogram,
+        "bar_chart": bar_chart,
+        "counted_classes": counted_classes,
+        "shade": shade,
+    }
     found.filters |= {"number": _number, "exact": _exact}
     return found
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["bar_chart", "histogram", "shade"]
+__all__ = ["bar_chart", "counted_classes", "histogram", "shade"]
 
 _WIDTH, _HEIGHT, _FOOT = 460.0, 130.0, 22.0
+_HEAD = 20.0
 _ROW, _LABEL, _BAR = 22.0, 170.0, 220.0
 _LETTERS = 26
 _TOLD = 40
@@ -60,6 +61,46 @@ def _interval(one: Mapping[str, Any], side: str) -> str:
     if one.get("from") is None:
         return f"below {one['to']}: {value}"
     return f"{one['from']} or more: {value}" if one.get("to") is None else f"{one['from']} to {one['to']}: {value}"
+
+
+def counted_classes(bins: Sequence[Mapping[str, Any]], mark: int) -> dict[str, Any]:
+    """Bars of equal width, their height the number of classes, and a line before bar number `mark`.
+
+    Bins of a range have the numbers at their ends below them; others have their label below their middle.
+
+    Examples
+    --------
+    >>> figure = counted_classes([{"label": "below 3", "classes": 1}, {"label": "3", "classes": 4}], 1)
+    >>> [bar["title"] for bar in figure["bars"]], figure["mark"]
+    (['below 3: 1 class', '3: 4 classes'], 230.0)
+    """
+    width = _WIDTH / max(len(bins), 1)
+    highest = max((one["classes"] for one in bins), default=0) or 1
+    bars, ticks = [], []
+    last = -100.0
+    for i, one in enumerate(bins):
+        height = (_HEIGHT - _HEAD) * one["classes"] / highest
+        bars.append(
+            {
+                "x": round(i * width + 0.5, 1),
+                "y": round(_HEIGHT - height, 1),
+                "width": round(width - 1, 1),
+                "height": round(height, 1),
+                "middle": round((i + 0.5) * width, 1),
+                "count": one["classes"],
+                "title": f"{one['label']}: {one['classes']} {'class' if one['classes'] == 1 else 'classes'}",
+            }
+        )
+        places = [(one["label"], (i + 0.5) * width)]
+        if "from" in one:
+            places = [(one["from"], i * width), (one["to"], (i + 1) * width)]
+        for text, x in places:
+            if x - last > 8 + 7.5 * len(text):
+                ticks.append({"x": round(x, 1), "text": text})
+                last = x
+    told = ", ".join(bar["title"] for bar in bars)
+    size = {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT}
+    return {**size, "bars": bars, "ticks": ticks, "mark": round(mark * width, 1), "told": told}
 
 
 def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others together") -> dict[str, Any]:

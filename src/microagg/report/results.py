@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.evaluation.result import Evaluation
+from microagg.privacy.requirement import Requirement
 from microagg.privacy.verify import Recount
 from microagg.statements.exposure import Exposure
+from microagg.statements.requirements import RequirementCount
 
-__all__ = ["BlockSizes", "CellLoss", "CellResults", "Correlations", "MeasureResults", "Part", "ReportResults"]
+__all__ = [
+    "BlockSizes",
+    "CellLoss",
+    "CellResults",
+    "ClassesFound",
+    "Correlations",
+    "MeasureResults",
+    "Part",
+    "ReportResults",
+]
 
 Part = Literal["cell", "class"]
 """A cell is what was formed; a class is what the released table shows: records with equal quasi-identifiers."""
@@ -69,6 +80,24 @@ class CellResults:
     blocks: tuple[BlockSizes, ...] = ()
     n_blocks: int = 0
     loss: CellLoss | None = None
+
+
+@dataclass(frozen=True)
+class ClassesFound:
+    """What a requirement on confidential values bounds, found for each class of the released table.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    found : ndarray of float
+        Infinite where no bound would do.
+    holds : ndarray of bool
+        Whether the class satisfies the requirement.
+    """
+
+    requirement: Requirement
+    found: FloatArray
+    holds: BoolArray
 
 
 @dataclass(frozen=True)
@@ -141,6 +170,10 @@ class ReportResults:
         What k does not hide, counted; None where a statement is quoted, or nothing is k-anonymous.
     recount : Recount or None
         How often combinations of quasi-identifiers occur in a table that came without a statement.
+    requirements : tuple of RequirementCount
+        What the recipe requires of confidential values, counted on a table that came without a statement.
+    classes : tuple of ClassesFound
+        The same class by class; empty unless the report is internal.
     """
 
     measures: MeasureResults | None = None
@@ -148,3 +181,5 @@ class ReportResults:
     correlations: Correlations | None = None
     exposure: Exposure | None = None
     recount: Recount | None = None
+    requirements: tuple[RequirementCount, ...] = ()
+    classes: tuple[ClassesFound, ...] = ()

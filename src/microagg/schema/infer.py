@@ -217,6 +217,7 @@ def _draft_lines(guesses: Sequence[Guess], k: int, input_lines: Sequence[str]) -
         '# by = ["..."]            # quasi-identifiers that no cell may cross',
         '# small = "refuse"        # or "merge_small": pool strata with fewer than k records',
         "",
+        *_protect_example(guesses),
         "# Roles: identifier (dropped), quasi_identifier (outsiders may know it: protected),",
         "#        confidential and non_confidential (published as they are). Kinds: numeric, ordinal, nominal.",
     ]
@@ -238,6 +239,19 @@ def _missing_section(guesses: Sequence[Guess]) -> list[str]:
     if incomplete:
         lines.append('small = "refuse"         # or "merge_small": pool patterns with fewer than k records')
     return [*lines, ""]
+
+
+def _protect_example(guesses: Sequence[Guess]) -> list[str]:
+    """What may be asked of a confidential attribute, to uncomment; nothing if none looks like one."""
+    names = [guess.name for guess in guesses if guess.role is Role.CONFIDENTIAL and guess.kind is not None]
+    if not names:
+        return []
+    return [
+        f"# [protect.{toml_key(names[0])}]".ljust(26) + "# k hides whose a record is; this hides what it says",
+        "# distinct_l = 3          # at least so many different values among records that share quasi-identifiers",
+        "# t_closeness = 0.2       # their distribution there is at most so far from that in the whole table",
+        "",
+    ]
 
 
 def _attribute_section(guess: Guess) -> list[str]:

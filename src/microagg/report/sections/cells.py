@@ -9,6 +9,7 @@ import numpy as np
 from microagg.report.disclosure import coarse
 from microagg.report.results import BlockSizes, CellLoss, Part
 from microagg.report.section import Section
+from microagg.report.sections.classes import describe_classes
 from microagg.report.source import ReportSource
 
 __all__ = ["BLOCKS_SHOWN", "CELLS"]
@@ -23,7 +24,7 @@ _PLURAL: dict[Part, str] = {"cell": "cells", "class": "classes"}
 
 
 def _cells(source: ReportSource) -> dict[str, Any]:
-    """Sizes of cells or classes, and where it may be shown, how the loss spreads over them.
+    """Sizes of cells or classes, and where it may be shown, how the loss spreads over them and what they hide.
 
     Cells are what was formed; classes are what the released table shows: records with equal quasi-identifiers.
     """
@@ -47,6 +48,8 @@ def _cells(source: ReportSource) -> dict[str, Any]:
         facts["notes"].append(f"The first {BLOCKS_SHOWN} of {found.n_blocks} blocks of cells are shown.")
     if not facts["blocks"]:
         facts["notes"].append("This release has no cells of records.")
+    if source.internal and source.results.classes:
+        facts["required"] = describe_classes(source.results.classes)
     if found.loss is not None:
         facts["loss"] = _loss(found.loss, len(found.blocks), source.internal)
     return facts

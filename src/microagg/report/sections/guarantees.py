@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, ORIGINAL_RECORDS
+from microagg.privacy.requirement import (
+    DISTINCT_L,
+    ENTROPY_L,
+    MAX_SHARE,
+    MIN_RANGE,
+    P_SENSITIVE,
+    RECURSIVE_C_L,
+    REQUIREMENTS,
+    T_CLOSENESS,
+    Requirement,
+)
 from microagg.recipe.choices import AggregateForm
 from microagg.report.section import Section
+from microagg.report.sections.classes import QUANTITIES
 from microagg.report.source import ReportSource
 from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
 
 __all__ = ["GUARANTEES", "VERDICT"]
+
+_CLAUSES = 12
 
 
 def _plain(guarantee: Mapping[str, Any]) -> str:
@@ -29,6 +44,8 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
             f"{parameters['k']} "
             "records. This is less than k-anonymity."
         )
+    if "confidential" in guarantee:
+        return _plain_of_values(guarantee)
     if model not in (EPSILON_DP, EPSILON_IDP):
         return ""
     likely = f"no outcome is more than exp({parameters['epsilon']:g}) times as likely with one value as with another."
@@ -47,14 +64,44 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
     )
 
 
+def _plain_of_values(guarantee: Mapping[str, Any]) -> str:
+    """What a class of records shows of a confidential attribute."""
+    model, parameters, name = guarantee["model"], guarantee["parameters"], repr(guarantee["confidential"])
+    said = {
+        DISTINCT_L.model: "at least {l} different values of {name} in it.",
+        P_SENSITIVE.model: "at least {p} different values of {name} in it.",
+        ENTROPY_L.model: "values of {name} in it that are as diverse as {l:g} equally frequent ones, or more.",
+        RECURSIVE_C_L.model: (
+            "that the most frequent value of {name} in it has fewer than {c:g} times the records of all values "
+            "together from number {l} in frequency on."
+        ),
+        T_CLOSENESS.model: (
+            "values of {name} in it that are distributed nearly as in the whole table: at most {t:g} away, where 0 is "
+            "the same distribution and 1 is as far away as can be."
+        ),
+        MAX_SHARE.model: "no value of {name} that more than {share:g} of its records have, where 1 is all of them.",
+        MIN_RANGE.model: "numbers of {name} in it that span at least {range:g}.",
+    }
+    if model not in said:
+        return ""
+    return (
+        "Whoever looks for a person or firm by these attributes finds a class of records that share a published "
+        f"combination, and finds {said[model].format(name=name, **parameters)}"
+    )
+
+
 def _guarantees(source: ReportSource) -> dict[str, Any]:
     """The statement in plain words; of another tool's table, what can be counted on it."""
     if source.statement is None:
         return _describe_table_alone(source)
     statement = source.statement
     counts = {tuple(count["attributes"]): count for count in statement["recounts"]}
+    required = iter(statement.get("requirements", ()))
     guarantees = []
     for one in statement["guarantees"]:
+        if "confidential" in one:  # counted requirement by requirement, in this order
+            guarantees.append(_of_values(one, next(required)))
+            continue
         count = counts.get(tuple(one["attributes"]))
         parameters = ", ".join(f"{key} = {value}" for key, value in one["parameters"].items())
         private = one["model"] in (EPSILON_DP, EPSILON_IDP)
@@ -72,7 +119,70 @@ def _guarantees(source: ReportSource) -> dict[str, Any]:
             }
         )
     note = "" if guarantees else NO_GUARANTEE
-    return {"guarantees": guarantees, "remarks": list(statement["remarks"]), "note": note}
+    facts = {"guarantees": guarantees, "remarks": list(statement["remarks"]), "note": note}
+    sorts = _sorts(statement["guarantees"])
+    return {**facts, "sorts": sorts} if sorts else facts
+
+
+def _of_values(guarantee: Mapping[str, Any], count: Mapping[str, Any]) -> dict[str, Any]:
+    """What is promised of a confidential attribute, and what was found: nothing about a single class."""
+    one = _requirement(count)
+    return {
+        "title": one.title,
+        "confidential": guarantee["confidential"],
+        "attributes": list(guarantee["attributes"]),
+        "plain": _plain(guarantee),
+        "checked": f"Counted on the released table: {_describe_requirement(count, 'promised')}",
+        "promised": count["bound"],
+        "found": count["found"],
+        **{key: guarantee[key] for key in ("unit", "target", "against")},
+        "assumptions": list(guarantee["assumptions"]),
+        "not_promised": list(guarantee["not_promised"]),
+    }
+
+
+def _requirement(count: Mapping[str, Any]) -> Requirement:
+    return Requirement(
+        REQUIREMENTS[count["requirement"]], count["attribute"], count["bound"], int(count.get("rarest", 0))
+    )
+
+
+def _describe_requirement(count: Mapping[str, Any], asked: str) -> str:
+    """What was found of a requirement, beside what is `asked` for or promised."""
+    one = _requirement(count)
+    limit = "below" if one.kind is RECURSIVE_C_L else "at least" if one.kind.at_least else "at most"
+    end = "smallest" if one.kind.at_least else "largest"
+    worst = f"{count['found']:.6g}" if math.isfinite(count["found"]) else "infinite"
+    found = f"the {end} {QUANTITIES[one.kind]} is {worst}; {limit} {count['bound']:g} is {asked}."
+    if count["holds"]:
+        return f"{found} It holds."
+    return f"{found} It does NOT hold: {count['n_missing']} of {count['n_classes']} classes miss it."
+
+
+def _sorts(guarantees: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each sort of promise about confidential values: what it says that the first of all promises does not."""
+    sorts = []
+    for model in dict.fromkeys(one["model"] for one in guarantees if "confidential" in one):
+        alike = [one for one in guarantees if one["model"] == model]
+        clauses = {
+            "target": [one["target"] for one in alike],
+            "against": [one["against"] for one in alike],
+            **{
+                key: [clause for one in alike for clause in one[key] if clause not in guarantees[0][key]]
+                for key in ("assumptions", "not_promised")
+            },
+        }
+        sorts.append({"model": model, **{key: _some(list(dict.fromkeys(said))) for key, said in clauses.items()}})
+    return sorts
+
+
+def _some(clauses: Sequence[str]) -> list[str]:
+    """The first of many clauses that differ in the attribute they name."""
+    left = len(clauses) - _CLAUSES
+    return [
+        *clauses[:_CLAUSES],
+        *([f"and {left} more, of other attributes; the statement has them"] if left > 0 else []),
+    ]
 
 
 def _describe_table_alone(source: ReportSource) -> dict[str, Any]:
@@ -87,6 +197,9 @@ def _describe_table_alone(source: ReportSource) -> dict[str, Any]:
         remarks.append(f"k-anonymity cannot be counted: the table lacks {', '.join(absent)}")
     elif source.results.recount is not None:
         remarks.append(_describe_count(source.results.recount.as_dict()))
+    for count in source.results.requirements:
+        said = _describe_requirement(count.as_dict(), "asked for")
+        remarks.append(f"{_requirement(count.as_dict()).title}, counted on the released table: {said}")
     return {"guarantees": [], "remarks": remarks, "note": note}
 
 
@@ -126,7 +239,7 @@ def _verdict(source: ReportSource) -> dict[str, Any]:
             return {"holds": True, "text": _how_it_holds(statement["guarantees"])}
         if not statement["guarantees"]:
             return {"holds": False, "text": "Not for publication: the method promises nothing about records."}
-        if not all(count["holds"] for count in statement["recounts"]):
+        if not all(count["holds"] for count in (*statement["recounts"], *statement.get("requirements", ()))):
             return {"holds": False, "text": "Not for publication: what is promised was counted and does not hold."}
         return {"holds": False, "text": "Not for publication: made with a fixed seed, for research."}
     names = source.schema.quasi_identifiers
@@ -139,6 +252,10 @@ def _verdict(source: ReportSource) -> dict[str, Any]:
         return {"holds": False, "text": "k-anonymity cannot be counted: the table lacks quasi-identifiers."}
     count = source.results.recount
     assert count is not None, "combinations are counted in every table without a statement that could be k-anonymous"
+    missed = [one for one in source.results.requirements if not one.holds]
+    if count.holds and missed:
+        title = _requirement(missed[0].as_dict()).title
+        return {"holds": False, "text": f"{title} does not hold: do not publish on its strength."}
     if count.holds:
         text = f"No statement came with this table. Counted here: k-anonymity holds for k = {count.k}."
         return {"holds": None, "text": text}

@@ -27,7 +27,7 @@ __all__ = ["TAKEN", "register_guide", "registered_guides", "swept_guides", "unre
 TAKEN = frozenset(
     [
         *("standardize", "guide", "weight_of_d_y"),  # in [space]
-        *("methods", "k", "epsilon", "repeats", "measures"),  # in [sweep]
+        *("methods", "k", "epsilon", "l", "t", "repeats", "measures"),  # in [sweep]
         *("closed", "known_keys", "keys_of_guides", "keys_before_guides", "given_by_guides"),  # in both
         *("name", "method", "guarantee", "failure", "best"),  # columns of the table that a sweep writes
     ]
