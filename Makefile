@@ -96,6 +96,8 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/first_release.py
 	$(BIN)/python benchmarks/partitions.py
 	$(BIN)/python benchmarks/near_optimal.py
+	$(BIN)/python benchmarks/mixed.py
+	$(BIN)/python benchmarks/diversity.py
 	$(BIN)/python benchmarks/cross_moment.py
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py

@@ -35,10 +35,10 @@ ADULT = {
 }
 
 
-def timed(work):
+def timed(work, *arguments, **settings):
     """What work returns, its CPU seconds and its wall seconds."""
     cpu, wall = time.process_time(), time.perf_counter()
-    found = work()
+    found = work(*arguments, **settings)
     return found, time.process_time() - cpu, time.perf_counter() - wall
 
 
@@ -76,9 +76,7 @@ def census(seeds: int) -> None:
                 runs = []
                 for seed in range(seeds if way == "search" else 1):
                     found, _, wall = timed(
-                        lambda way=way, seed=seed: microagg.rearrange(
-                            start, X, values, 2, by=way, random_state=seed, t_closeness=t
-                        )
+                        microagg.rearrange, start, X, values, 2, by=way, random_state=seed, t_closeness=t
                     )
                     runs.append(100 * within_cell_sse(X, found, found.max() + 1) / total)
                     seconds.append(wall)
@@ -108,8 +106,8 @@ def adult(seeds: int) -> None:
     plain = {"role": "confidential", "kind": "nominal"}
     recipe = microagg.Recipe(k=5, method="near_optimal", attributes=attributes | {"occupation": plain})
     folder = Path(os.environ.get("MICROAGG_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-    tree, labels = adult_taxonomies(folder / "adult_taxonomies.json")["occupation"]
-    parents = dict(tree.parents) | {label: node for label, node in labels.items()} | {"?": tree.root}
+    tree, _ = adult_taxonomies(folder / "adult_taxonomies.json")["occupation"]
+    parents = dict(tree.parents) | {"?": tree.root}
     taxonomic = recipe.changed({"attributes": attributes | {"occupation": {**plain, "taxonomy": parents}}})
     microagg.release(table.slice(0, 500), recipe.protecting(distinct_l=2), seed=0)  # compiles
     cases = [
@@ -128,7 +126,7 @@ def adult(seeds: int) -> None:
     print("| required | loss % | of k alone | cells | CPU s | wall s | found | pycanon |")
     alone = None
     for name, chosen in cases:
-        runs = [timed(lambda seed=seed: microagg.release(table, chosen, seed=seed)) for seed in range(seeds)]
+        runs = [timed(microagg.release, table, chosen, seed=seed) for seed in range(seeds)]
         made = runs[0][0]
         loss = float(np.mean([one.information_loss for one, _, _ in runs]))
         alone = loss if alone is None else alone
@@ -165,7 +163,7 @@ def speed(sizes: list[int]) -> None:
         if not seconds:
             microagg.rearrange(start, X, y, 5, effort="fast", t_closeness=0.15)  # compiles
         near = microagg.NearOptimal(5, random_state=0).fit(X)
-        found, cpu, wall = timed(lambda: microagg.rearrange(start, X, y, 5, random_state=0, t_closeness=0.15))  # noqa: B023
+        found, cpu, wall = timed(microagg.rearrange, start, X, y, 5, random_state=0, t_closeness=0.15)
         sse, total = within_cell_sse(X, found, found.max() + 1), within_cell_sse(X, np.zeros(n_records, dtype=int), 1)
         seconds.append(cpu)
         print(
