@@ -175,16 +175,16 @@ def _some_bound(rng: Rng, key: str, values: Sequence[Any], scale: Scale) -> Any:
     if key == "t_closeness":
         return float(rng.choice([0.05, 0.1, 0.2, 0.3, 0.5]))
     if key == "recursive_c_l":
-        return [float(rng.choice([0.5, 1.0, 2.0, 4.0])), int(rng.integers(2, 4))]
+        return [float(rng.choice([0.5, 1.0, 2.0, 4.0, 8.0])), int(rng.integers(2, 4))]
     best = Asked("", key, None, scale).found(values, values)
     if key in ("distinct_l", "p_sensitive"):
         return max(2, int(best) + int(rng.choice([0, 1])) if rng.random() < 0.15 else int(rng.integers(2, 4)))
     if key == "entropy_l":
-        bound = best * float(rng.choice([0.5, 0.7, 0.9, 0.999, 1.001]))
+        bound = best * float(rng.choice([0.5, 0.6, 0.7, 0.8, 0.9, 0.999, 1.001]))
         return max(round(bound, 4), 1.1)
     if key == "max_share":
-        return min(round(best + float(rng.choice([-0.01, 0.0, 0.1, 0.2, 0.4])), 3), 0.95)
-    return max(round(best * float(rng.choice([0.1, 0.4, 1.0, 1.01])), 2), 0.5)
+        return min(round(best + float(rng.choice([-0.01, 0.001, 0.1, 0.2, 0.2, 0.3, 0.4])), 3), 0.95)
+    return max(round(best * float(rng.choice([0.1, 0.2, 0.4, 0.6, 1.0, 1.01])), 2), 0.5)
 
 
 # Groups that no cell may cross
@@ -265,7 +265,6 @@ class Refusal:
         (asked,) = (asked for asked in one.asked if (asked.attribute, asked.key) == (attribute, key))
         named = _NAMED.fullmatch(mend)
         if named is None:
-            assert key == "recursive_c_l", said
             return cls(asked)
         bound = [float(part) for part in named[1].strip("[]").split(",")]
         if key == "recursive_c_l":
@@ -282,6 +281,19 @@ def confirm(refusal: Refusal, one: Protected) -> None:
         table = [values[i] for group in groups for i in group]
         misses.append(any(_misses([values[i] for i in group], table, asked) for group in groups))
     assert any(misses), f"refused, though one cell for each group satisfies {asked.key} = {asked.bound}"
+
+
+def confirm_that_no_bound_is_possible(refusal: Refusal, one: Protected) -> None:
+    """Where none is named, a group must have too few values for any that a recipe may ask for."""
+    asked = refusal.asked
+    least = asked.bound[1] if asked.key == "recursive_c_l" else 2
+    values = one.columns[asked.attribute]
+    found = [
+        {values[i] for i in group} - ({None} if asked.key == "min_range" else set())
+        for groups in possible_groupings(one)
+        for group in groups
+    ]
+    assert min(map(len, found)) < least, f"no bound of {asked.key} was named, though one is possible"
 
 
 def _misses(values: Sequence[Any], table: Sequence[Any], asked: Asked) -> bool:
@@ -347,7 +359,8 @@ def try_protected(one: Protected, folder: Path, *, seed: int = 0, formats: Seque
             return "not for this"
         confirm(refusal, one)
         if refusal.bound is None:
-            return "refused, l too large"
+            confirm_that_no_bound_is_possible(refusal, one)
+            return "refused, too few values"
         try_named_bounds(one, refusal, seed)
         return "refused"
     for written_as in formats:
