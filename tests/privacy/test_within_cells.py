@@ -28,9 +28,11 @@ UNBALANCED = {
     "joiner": "wood",
     "carver": "wood",
 }
+# Below "field" are leaves at two depths.
+RAGGED = {"idle": "any", "field": "any", "smith": "field", "wood": "field", "joiner": "wood", "carver": "wood"}
 FLAT = dict.fromkeys("abcd", "any")
 CHAIN = {"one": "any", "two": "one", "three": "two"}
-TREES = {"balanced": BALANCED, "unbalanced": UNBALANCED, "flat": FLAT, "chain": CHAIN}
+TREES = {"balanced": BALANCED, "unbalanced": UNBALANCED, "ragged": RAGGED, "flat": FLAT, "chain": CHAIN}
 
 
 def leaves_of(parents):
@@ -224,6 +226,7 @@ SCALES = {
     "ordinal": (Scale("ordinal", GRADES), st.sampled_from(GRADES)),
     "nominal": (Scale("nominal"), st.sampled_from("abcd")),
     "leaves": (Scale("nominal", parents=UNBALANCED), st.sampled_from(leaves_of(UNBALANCED))),
+    "ragged": (Scale("nominal", parents=RAGGED), st.sampled_from(leaves_of(RAGGED))),
     "nodes": (Scale("nominal", parents=UNBALANCED), st.sampled_from(nodes_of(UNBALANCED))),
 }
 

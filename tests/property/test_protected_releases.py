@@ -114,6 +114,30 @@ def test_where_a_group_has_one_value_only_no_bound_is_named_that_a_recipe_may_no
         one.asking("pay", key, int(named[1]) if key in ("distinct_l", "p_sensitive") else float(named[1]))
 
 
+def test_a_search_that_is_out_of_time_keeps_the_cells_that_merging_finds():
+    def classes(rearrange):
+        one = plain({"pay": {"t_closeness": 0.2}}, n_records=120, rearrange=rearrange)
+        return microagg.release(one.table, one.recipe, seed=0).statement.requirements[0].n_classes
+
+    assert classes({"by": "search", "time_limit": 1e-6}) >= classes({"by": "merge"}) > 1
+
+
+@pytest.mark.parametrize("by", ["search", "swap", "merge"])
+def test_a_taxonomy_with_leaves_at_several_depths_is_minded(by, tmp_path):
+    # By the definition the first two records are 1/3 away from the table, and the others 1/6.
+    parents = {"idle": "any", "field": "any", "smith": "field", "wood": "field", "joiner": "wood", "carver": "wood"}
+    secret = {**nominal(taxonomy=parents), "role": "confidential"}
+    recipe = Recipe(
+        k=2,
+        attributes={"age": numeric(), "job": secret},
+        protect={"job": {"t_closeness": 0.25}},
+        rearrange={"by": by, "effort": "fast"},
+    )
+    columns = {"age": [0.0, 0.0, 5.0, 5.0, 9.0, 9.0], "job": ["carver", "smith", "carver", "idle", "carver", "idle"]}
+    one = Protected(columns, recipe, (Asked("job", "t_closeness", 0.25, Scale("nominal", parents=parents)),))
+    assert try_protected(one, tmp_path) == "released"
+
+
 def test_missing_values_count_as_one_value(tmp_path):
     one = plain({"job": {"distinct_l": 3}, "pay": {"t_closeness": 0.3}})
     rng = np.random.default_rng(5)
