@@ -41,6 +41,7 @@ __all__ = [
     "RequirementKind",
 ]
 
+_RANGE_SLACK = 1e-9  # 0.3 - 0.1 is a little less than 0.2
 _ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
 
 
@@ -102,7 +103,11 @@ MAX_SHARE = RequirementKind(
     "max_share", "largest share", "share", False, "no value has more than this share of the records of a class"
 )
 MIN_RANGE = RequirementKind(
-    "min_range", "smallest range", "range", True, "the numbers of every class span at least this much"
+    "min_range",
+    "smallest range",
+    "range",
+    True,
+    "the numbers of every class span at least this much (dates in days, times in seconds)",
 )
 
 REQUIREMENTS = {
@@ -135,7 +140,8 @@ class ConfidentialValues:
         """An encoded column; of a nominal one, the declared taxonomy says how far values are apart."""
         taxonomy = column.attribute.taxonomy
         tree = None if taxonomy is None else ValueTree.of_taxonomy(taxonomy, [*column.labels, None])
-        return cls(column.name, column.values, column.attribute.kind, tree)
+        unit = column.column.unit if column.kind is Kind.NUMERIC else 1.0  # dates in days and times in seconds
+        return cls(column.name, column.values / unit, column.attribute.kind, tree)
 
     @cached_property
     def codes(self) -> IntArray:
@@ -217,6 +223,8 @@ class Requirement:
             return np.asarray(found >= self.bound * (1.0 - _ENTROPY_SLACK))
         if self.kind is RECURSIVE_C_L:
             return np.asarray(found < self.bound)
+        if self.kind is MIN_RANGE:
+            return np.asarray(found >= self.bound * (1.0 - _RANGE_SLACK))
         return np.asarray(found >= self.bound if self.kind.at_least else found <= self.bound)
 
     def worst(self, found: FloatArray) -> float:

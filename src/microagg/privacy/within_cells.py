@@ -143,7 +143,8 @@ class ValueTree:
 
     The height of a leaf is 0, that of another node one more than that of its highest child; two leaves are as far apart
     as their lowest common ancestor is high, relative to the root. An edge is half as long as its ends differ in height,
-    so that this is the way along the edges, for leaves and for values that are inner nodes.
+    so that this is the way along the edges. A value that is an inner node of a taxonomy is a leaf below it, so that the
+    same holds of it.
 
     Attributes
     ----------
@@ -178,16 +179,22 @@ class ValueTree:
         >>> ValueTree.of_taxonomy(tree, ["clerk", "boss", "smith", None]).distances().tolist()[0]
         [0.0, 0.5, 1.0, 1.0]
         """
-        depths = {node: len(taxonomy.ancestors(node)) for node in taxonomy.nodes}
-        order = sorted(depths, key=lambda node: -depths[node])
-        place_of = {node: place for place, node in enumerate(order[:-1])} | {taxonomy.root: len(order)}
-        missing = len(order) - 1  # after all other nodes but the root
-        parents = np.empty(len(order) + 1, dtype=np.int64)
-        parents[missing], parents[-1] = len(order), -1
-        for node in order[:-1]:
-            parents[place_of[node]] = place_of[taxonomy.parents[node]]
-        nodes = [missing if value is None else place_of[category_text(value)] for value in values]
-        return cls(parents, np.array(nodes, dtype=np.int64))
+        inner = {taxonomy.root, *taxonomy.parents.values()}
+        names = [None if value is None else category_text(value) for value in values]
+        # Each leaf that is added has a number for a name, which no category has.
+        parent_of: dict[str | int, str] = {}
+        parent_of.update(taxonomy.parents)
+        leaves: list[str | int] = []
+        for place, name in enumerate(names):
+            leaf: str | int = place if name is None or name in inner else name
+            if leaf == place:
+                parent_of[place] = taxonomy.root if name is None else str(name)
+            leaves.append(leaf)
+        depths = {node: len(taxonomy.ancestors(node)) for node in inner}
+        order = sorted(parent_of, key=lambda node: -depths[parent_of[node]])  # children before their parents
+        place_of: dict[str | int, int] = {node: place for place, node in enumerate([*order, taxonomy.root])}
+        parents = [*(place_of[parent_of[node]] for node in order), -1]
+        return cls(np.array(parents, dtype=np.int64), np.array([place_of[leaf] for leaf in leaves], dtype=np.int64))
 
     @property
     def heights(self) -> IntArray:

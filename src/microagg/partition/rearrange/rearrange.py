@@ -29,6 +29,7 @@ __all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
 _LADDER = (1.0, 1.6, 2.5, 4.0)  # sizes of starting cells, relative to the smallest that will do
 _WILL_DO = 0.5  # share of stratified cells that satisfy the requirements, for their size to be tried
 _GROWTH = 1.5
+_SHARE_OF_LIMIT = 0.25  # of the time limit, for near-optimal cells to start from
 
 
 REARRANGE_PARAMETERS: dict[str, Constraint] = {
@@ -181,8 +182,9 @@ class _Work:
     def _starts(self) -> list[IntArray]:
         """Partitions whose cells satisfy the requirements, different ones, at least one."""
         starts = [self._mended(self._near_optimal(), exchanges=True)]
-        for size in self._sizes():
-            if self.halt.now():
+        starts += [self._mended(self.labels, exchanges=exchanges) for exchanges in (True, False)]
+        for place, size in enumerate(self._sizes()):
+            if place and self.halt.now():
                 break
             _, order = self.demands.order_of(self.members)
             places = np.empty(self.demands.n_records, dtype=np.int64)
@@ -217,9 +219,11 @@ class _Work:
 
     def _near_optimal(self) -> IntArray:
         """Cells that lose little, whatever they show: where they satisfy the requirements, nothing loses less."""
-        start, _ = start_of_search(self.points, self.k, "auto", self.halt)
+        limit = self.halt.seconds_left
+        halt = self.halt.then(None if limit is None else _SHARE_OF_LIMIT * limit)
+        start, _ = start_of_search(self.points, self.k, "auto", halt)
         start = min(start, self.labels, key=self.arrangement.sse)
-        return improve_cells(self.points, start, self.k, EFFORTS[self.effort], self.random_state, self.halt).labels
+        return improve_cells(self.points, start, self.k, EFFORTS[self.effort], self.random_state, halt).labels
 
     def _first_cells(self) -> IntArray:
         leading, order = self.demands.order_of(self.members)
@@ -243,9 +247,9 @@ class _Work:
         if exchanges:
             labels = self.arrangement.exchanged(labels)
         joined = self.arrangement.joined(labels)
-        if joined is None and self.halt.reason == INTERRUPT:
+        if joined is None:
             raise KeyboardInterrupt
-        return np.zeros(len(labels), dtype=np.int64) if joined is None else joined
+        return joined
 
 
 def _spread(labels: IntArray, members: IntArray, demands: Demands) -> IntArray:

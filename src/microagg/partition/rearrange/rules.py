@@ -194,14 +194,28 @@ def _impossible(requirement: Requirement, found: FloatArray, n_missing: int) -> 
     """Why no partition satisfies a requirement, and the bound that one would."""
     key, best = requirement.kind.key, requirement.worst(found)
     where = "all records together" if len(found) == 1 else f"{n_missing} of {len(found)} groups that no cell may cross"
-    possible = _bound_text(requirement, best)
-    mend = f"The {'largest' if requirement.kind.at_least else 'smallest'} that can be is {possible}"
+    mend = (
+        f"The {'largest' if requirement.kind.at_least else 'smallest'} that can be is {_bound_text(requirement, best)}"
+    )
     if requirement.kind is RECURSIVE_C_L and not np.isfinite(best):
         mend = f"A group has fewer than l = {requirement.rarest} different values: lower l"
+    elif not _can_be_asked_for(requirement, best):
+        mend = f"There, all values are alike: leave {key} out, or let such records share cells with others"
     return (
         f"protect.{requirement.attribute}.{key}: no partition satisfies {requirement.title}, since {where} do not. "
         f"{mend}"
     )
+
+
+def _can_be_asked_for(requirement: Requirement, best: float) -> bool:
+    """Whether a recipe may name the bound that can be: with one value for all, nothing is left to ask for."""
+    if requirement.kind in (DISTINCT_L, P_SENSITIVE):
+        return best >= 2.0
+    if requirement.kind is ENTROPY_L:
+        return _down(best) > 1.0
+    if requirement.kind is MIN_RANGE:
+        return best > 1e-300
+    return requirement.kind is RECURSIVE_C_L or _up(best) < 1.0
 
 
 def _bound_text(requirement: Requirement, best: float) -> str:
@@ -210,7 +224,7 @@ def _bound_text(requirement: Requirement, best: float) -> str:
     if requirement.kind in (DISTINCT_L, P_SENSITIVE):
         return f"{key} = {int(best)}"
     if requirement.kind is MIN_RANGE:  # coarse: it is a difference of two records' values
-        digits = 10.0 ** (np.floor(np.log10(best)) - 1.0) if best > 0.0 else 1.0
+        digits = 10.0 ** (np.floor(np.log10(max(best, 1e-300))) - 1.0)
         return f"about {key} = {np.floor(best / digits) * digits:g}"
     if requirement.kind is RECURSIVE_C_L:
         return f"any c above {best:.6g}: {key} = [{_up(best):g}, {requirement.rarest}]"

@@ -108,7 +108,9 @@ class Arrangement:
         ):  # a cell's sums are then quicker than its codes
             self.X, self.nominal = Points(self.points.coordinates()).centred().values, None
         self.rules = demands.rules(members)
-        self.near = near_records(self.points, k, halt)
+        # A time limit ends the search, not what it starts from: without any valid cells all records would be one.
+        self.unlimited = halt.then(None)
+        self.near = near_records(self.points, k, self.unlimited)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -125,15 +127,18 @@ class Arrangement:
         from microagg.partition._kernels.rearrange.repair import exchange_towards
 
         cells, scratch = self.link(labels), self._scratch()
-        exchange_towards(self.X, self.near, cells, self.rules, scratch, _EXCHANGED_UP_TO, self.halt.flag, self.nominal)
+        flag = self.unlimited.flag
+        exchange_towards(self.X, self.near, cells, self.rules, scratch, _EXCHANGED_UP_TO, flag, self.nominal)
         return cells_in_order(cells.label)
 
     def joined(self, labels: IntArray) -> IntArray | None:
-        """Cells joined until all satisfy the requirements; None if that was stopped before."""
+        """Cells joined until all satisfy the requirements; None if that was interrupted."""
         from microagg.partition._kernels.rearrange.repair import join_until_all_hold
 
         cells, scratch = self.link(labels), self._scratch()
-        n_missing = join_until_all_hold(self.X, self.near, cells, self.rules, scratch, self.halt.flag, self.nominal)
+        n_missing = join_until_all_hold(
+            self.X, self.near, cells, self.rules, scratch, self.unlimited.flag, self.nominal
+        )
         return None if n_missing else cells_in_order(cells.label)
 
     def sse(self, labels: IntArray) -> float:

@@ -14,6 +14,7 @@ from microagg._kernels.jit import compiled
 
 DISTINCT, ENTROPY, RECURSIVE, SHARE, RANGE, ORDERED, TREE = range(7)
 LEAST_EXCESS = 1e-9  # of a requirement that does not hold, by however little
+RANGE_SLACK = 1e-9  # 0.3 - 0.1 is a little less than 0.2
 ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
 
 
@@ -132,7 +133,9 @@ def excess_of_cell(rules, scratch, size, first_only):
         elif what == SHARE:
             missed = scratch.counts[n_found - 1] / size - bound
         elif what == RANGE:
-            missed = 1.0 - range_of_cell(rules.numbers[attribute], scratch.records, size) / bound
+            missed = 1.0 - range_of_cell(rules.numbers[attribute], scratch.records, size) / (
+                bound * (1.0 - RANGE_SLACK)
+            )
         elif what == ORDERED:
             missed = ordered_distance(rules, attribute, scratch.codes, size) - bound
         else:
