@@ -64,6 +64,9 @@ def confidential_guarantee(
             *ASSUMED_OF_CELLS,
             f"the distribution of {name!r} in the whole released table may be known to everybody" if is_close else "",
             "" if is_range else "a missing value counts as one value of its own",
+            ""
+            if is_range or is_close or attribute.kind is Kind.NUMERIC
+            else "values that programs may read as one (NA and missing, 1 and 01, TRUE and true) count as one",
             ORDER_UNKNOWN if order_kept else "",
         ),
         not_promised=clauses_of(
@@ -82,6 +85,8 @@ def confidential_guarantee(
             "as the bound allows"
             if is_close
             else "",
+            "anything against someone who knows the quasi-identifiers of all records and repeats the method: that "
+            "cells were rearranged tells something of the values in those that would not have satisfied it",
             "who is in the table at all",
         ),
         confidential=name,

@@ -161,7 +161,7 @@ def k_anonymity(
         not_promised=clauses_of(
             "confidential values: if all records of a cell share one, it is known for all of them"
             + (f"; of {names_phrase(hidden)} the promises below say more" if hidden else ""),
-            _less_diverse(guided_by) if guided_by else "",
+            _less_diverse([name for name in guided_by if name not in hidden]) if set(guided_by) - set(hidden) else "",
             _PUBLISHED_AS_THEY_ARE,
             _MEMBERSHIP,
             "differential privacy: cells depend on the records",

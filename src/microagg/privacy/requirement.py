@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.privacy.alike import key_as_read
 from microagg.privacy.within_cells import (
     ValueTree,
     distinct_per_cell,
@@ -128,12 +129,16 @@ class ConfidentialValues:
         None: only that values differ is known, not how far.
     tree : ValueTree or None
         How far the values of a nominal attribute are apart, by code, the one of a missing value last; None: 1.
+    read_as : ndarray of float64 or None
+        Codes in which values that a reader may take for one are one (see :func:`microagg.privacy.alike.key_as_read`):
+        what counts different values counts these. None: the values themselves.
     """
 
     name: str
     values: FloatArray
     kind: Kind | None = None
     tree: ValueTree | None = None
+    read_as: FloatArray | None = None
 
     @classmethod
     def of(cls, column: EncodedColumn) -> ConfidentialValues:
@@ -141,13 +146,17 @@ class ConfidentialValues:
         taxonomy = column.attribute.taxonomy
         tree = None if taxonomy is None else ValueTree.of_taxonomy(taxonomy, [*column.labels, None])
         unit = column.column.unit if column.kind is Kind.NUMERIC else 1.0  # dates in days and times in seconds
-        return cls(column.name, column.values / unit, column.attribute.kind, tree)
+        return cls(column.name, column.values / unit, column.attribute.kind, tree, _codes_as_read(column))
 
     @cached_property
     def codes(self) -> IntArray:
         """The values as 0, 1, ..., in their order; missing is the last one."""
-        codes: IntArray = np.unique(np.where(np.isnan(self.values), np.inf, self.values), return_inverse=True)[1]
-        return codes.astype(np.int64)
+        return _dense(self.values)
+
+    @cached_property
+    def different(self) -> IntArray:
+        """The values as 0, 1, ..., those that a reader may take for one the same; missing is the last one."""
+        return self.codes if self.read_as is None else _dense(self.read_as)
 
     @cached_property
     def value_tree(self) -> tuple[IntArray, ValueTree]:
@@ -168,7 +177,8 @@ class ConfidentialValues:
 
     def take(self, records: IntArray) -> ConfidentialValues:
         """The values of some of the records."""
-        return ConfidentialValues(self.name, self.values[records], self.kind, self.tree)
+        read_as = None if self.read_as is None else self.read_as[records]
+        return ConfidentialValues(self.name, self.values[records], self.kind, self.tree, read_as)
 
 
 @dataclass(frozen=True)
@@ -203,13 +213,13 @@ class Requirement:
     def per_cell(self, values: ConfidentialValues, labels: IntArray) -> FloatArray:
         """What is bounded, found for each cell; `values` are those of all records."""
         if self.kind in (DISTINCT_L, P_SENSITIVE):
-            return distinct_per_cell(values.codes, labels)[0].astype(np.float64)
+            return distinct_per_cell(values.different, labels)[0].astype(np.float64)
         if self.kind is ENTROPY_L:
-            return entropy_per_cell(values.codes, labels)
+            return entropy_per_cell(values.different, labels)
         if self.kind is RECURSIVE_C_L:
-            return recursive_per_cell(values.codes, labels, self.rarest)
+            return recursive_per_cell(values.different, labels, self.rarest)
         if self.kind is MAX_SHARE:
-            return largest_share_per_cell(values.codes, labels)
+            return largest_share_per_cell(values.different, labels)
         if self.kind is MIN_RANGE:
             return range_per_cell(values.values, labels)
         if values.kind is Kind.NOMINAL:
@@ -223,6 +233,8 @@ class Requirement:
             return np.asarray(found >= self.bound * (1.0 - _ENTROPY_SLACK))
         if self.kind is RECURSIVE_C_L:
             return np.asarray(found < self.bound)
+        if self.kind is T_CLOSENESS:  # below 0 nothing is a distance
+            return np.asarray((found >= 0.0) & (found <= self.bound))
         if self.kind is MIN_RANGE:
             return np.asarray(found >= self.bound * (1.0 - _RANGE_SLACK))
         return np.asarray(found >= self.bound if self.kind.at_least else found <= self.bound)
@@ -230,6 +242,22 @@ class Requirement:
     def worst(self, found: FloatArray) -> float:
         """The value of the cell that is farthest from the bound, or nearest to it."""
         return float(found.min() if self.kind.at_least else found.max())
+
+
+def _codes_as_read(column: EncodedColumn) -> FloatArray | None:
+    """For each record a code of what its category is read as; None if all categories are told apart, or are numbers."""
+    keys = [key_as_read(label) for label in column.labels]
+    if len(set(keys)) == len(keys) and None not in keys:
+        return None
+    code_of = {key: code for code, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+    codes = np.array([*(np.nan if key is None else code_of[key] for key in keys), np.nan])
+    read: FloatArray = codes[np.where(column.missing, len(keys), column.values).astype(np.int64)]
+    return read
+
+
+def _dense(values: FloatArray) -> IntArray:
+    codes: IntArray = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def _listed(parameters: dict[str, Any]) -> str:

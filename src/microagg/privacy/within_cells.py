@@ -27,10 +27,22 @@ __all__ = [
     "earth_movers_ordered",
     "earth_movers_tree",
     "entropy_per_cell",
+    "fits_whole_numbers",
     "largest_share_per_cell",
     "range_per_cell",
     "recursive_per_cell",
 ]
+
+
+def fits_whole_numbers(n_records: int, n_values: int) -> bool:
+    """Whether distances of cells of so many records can be formed in 64-bit whole numbers; else they are rounded.
+
+    Examples
+    --------
+    >>> fits_whole_numbers(1_000_000, 1_000_000), fits_whole_numbers(3_000_000, 3_000_000)
+    (True, False)
+    """
+    return n_records * n_records * max(n_values, 1) < 2**62
 
 
 def counts_in_cells(codes: npt.NDArray[Any], labels: IntArray) -> tuple[IntArray, IntArray]:
@@ -253,7 +265,8 @@ def earth_movers_tree(codes: IntArray, tree: ValueTree, labels: IntArray) -> Flo
     [0.25, 0.25]
     """
     n_records, n_nodes = len(codes), len(tree.parents)
-    sizes = np.bincount(labels).astype(np.int64)
+    whole = fits_whole_numbers(n_records, 4 * tree.height * n_nodes)
+    sizes = np.bincount(labels).astype(np.int64 if whole else np.float64)
     overall = tree.totals(np.bincount(codes, minlength=len(tree.nodes)).astype(np.int64))
     steps = tree.steps
     # Where a cell has nothing at a node or below it, abs(q - p) is p: only its own nodes are looked at one by one.
@@ -303,8 +316,9 @@ def earth_movers_ordered(values: FloatArray, labels: IntArray) -> FloatArray:
        ICDE 2007, 106-115. doi:10.1109/ICDE.2007.367856
     """
     missing = np.isnan(values)
-    sizes = np.bincount(labels).astype(np.int64)
-    present, n_present = np.bincount(labels[~missing], minlength=len(sizes)).astype(np.int64), int((~missing).sum())
+    number = np.int64 if fits_whole_numbers(len(values), len(np.unique(values))) else np.float64
+    sizes = np.bincount(labels).astype(number)
+    present, n_present = np.bincount(labels[~missing], minlength=len(sizes)).astype(number), int((~missing).sum())
     moved, steps = _moved_along_order(values[~missing], labels[~missing], present)
     if n_present == len(values):
         return np.asarray(moved / (present * n_present * max(steps, 1)), dtype=np.float64)
@@ -317,21 +331,21 @@ def earth_movers_ordered(values: FloatArray, labels: IntArray) -> FloatArray:
     return distance
 
 
-def _moved_along_order(values: FloatArray, labels: IntArray, sizes: IntArray) -> tuple[IntArray, int]:
+def _moved_along_order(values: FloatArray, labels: IntArray, sizes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     """For each cell the sum of abs(n Q - size P) in counts of records, over the first m - 1 values; and m - 1."""
     n_records, n_cells = len(values), len(sizes)
     different, ranks, totals = np.unique(values, return_inverse=True, return_counts=True)
     steps = len(different) - 1
     if steps < 1:
-        return np.zeros(n_cells, dtype=np.int64), 0
+        return np.zeros(n_cells, dtype=sizes.dtype), 0
     cumulative = np.cumsum(totals)[:-1]  # records up to the first, second, ... value; up to the last it is all
     running = np.append(0, np.cumsum(cumulative))
     order = np.lexsort((ranks, labels))
     cells, ranks = labels[order], ranks[order]
-    first = np.append(0, np.cumsum(sizes))[:-1]
+    first = np.append(0, np.cumsum(sizes))[:-1].astype(np.int64)
     used = first[sizes > 0]
     # From one value of the cell (or the beginning) to the next, Q is the number of the cell's records up to there.
-    ahead = (np.arange(len(cells)) - first[cells] + 1) * n_records
+    ahead = (np.arange(len(cells)) - first[cells] + 1).astype(sizes.dtype) * n_records
     size = sizes[cells]
     until = np.append(ranks[1:], steps)
     until[used[1:] - 1] = steps
@@ -341,7 +355,7 @@ def _moved_along_order(values: FloatArray, labels: IntArray, sizes: IntArray) ->
     meet = np.clip(np.searchsorted(cumulative, -(-ahead // size)), start, until)
     parts = ahead * (meet - start) - size * (running[meet] - running[start])
     parts += size * (running[until] - running[meet]) - ahead * (until - meet)
-    moved = np.zeros(n_cells, dtype=np.int64)
+    moved = np.zeros(n_cells, dtype=sizes.dtype)
     np.add.at(moved, cells, parts)
     moved[cells[used]] += size[used] * running[start[used]]
     return moved, steps

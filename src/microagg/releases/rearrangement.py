@@ -23,14 +23,18 @@ from microagg.statements.promises import describe_rearrangement
 from microagg.statements.requirements import confidential_values
 from microagg.tables.frames import Frame
 
-__all__ = ["REMARKS", "Rearrangement", "demands_of", "rearrange_groups"]
+__all__ = ["Rearrangement", "demands_of", "limit_words", "rearrange_groups"]
 
-REMARKS = (
-    r"the search for cells that hide confidential values was stopped by its time limit of <number> s after <count> % "
-    r"of its steps; with more time less might be lost\. What a search finds in a given time depends on the machine: a "
-    r"seed does not repeat it",
-)
-"""What may be said about it; ``<count>`` and the like as in `check_remarks`."""
+
+def limit_words(recipe: Recipe, facts: Mapping[str, Any]) -> list[str]:
+    """What the statement must say of a search that its time limit cut, from what the manifest says."""
+    if "share_of_steps" not in facts:
+        return []
+    return [
+        "the search for cells that hide confidential values was stopped by its time limit of "
+        f"{recipe.rearrange.time_limit:g} s after {100 * facts['share_of_steps']:.0f} % of its steps; with more time "
+        "less might be lost. What a search finds in a given time depends on the machine: a seed does not repeat it"
+    ]
 
 
 @dataclass(frozen=True)
@@ -97,13 +101,6 @@ def rearrange_groups(
             shares.append(rearranged.share)
     report("rearranging cells", 1.0)
     facts = {**(describe_rearrangement(recipe) or {}), "stopped_by": dict(Counter(ends))}
-    remarks: tuple[str, ...] = ()
     if shares:
-        share = float(np.mean(shares))
-        facts["share_of_steps"] = round(share, 4)
-        remarks = (
-            "the search for cells that hide confidential values was stopped by its time limit of "
-            f"{choice.time_limit:g} s after {100 * share:.0f} % of its steps; with more time less might be lost. What "
-            "a search finds in a given time depends on the machine: a seed does not repeat it",
-        )
-    return Rearrangement(cells_in_order(found), facts, remarks)
+        facts["share_of_steps"] = round(float(np.mean(shares)), 4)
+    return Rearrangement(cells_in_order(found), facts, tuple(limit_words(recipe, facts)))

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.evaluation.pairs import combinations
+from microagg.privacy.alike import key_as_read
 from microagg.privacy.requirement import ConfidentialValues, Requirement
 from microagg.privacy.verify import Finding, absent_from
 from microagg.recipe.protect import requirements_of
-from microagg.schema.encode import encode
+from microagg.schema.attribute import Kind
+from microagg.schema.encode import EncodedColumn, encode
+from microagg.tables.formats.statistics import cut_to_bytes
 from microagg.tables.frames import Frame
+from microagg.tables.labels import labels_of
 from microagg.tables.phrases import columns_phrase
 
 if TYPE_CHECKING:
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
 
 __all__ = ["RequirementCount", "confidential_values", "count_requirements", "find_requirements", "require_requirements"]
+
+
+_LONGEST_LABEL = 120  # bytes, in SPSS files
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,42 @@ def confidential_values(frame: Frame, recipe: Recipe) -> dict[str, ConfidentialV
     TableError
         If one does not fit its declaration.
     """
-    names = recipe.protect
-    return {name: ConfidentialValues.of(encode(frame.column(name), recipe.attributes[name])) for name in names}
+    found = {}
+    for name in recipe.protect:
+        _refuse_equal_labels(name, frame.table.schema.field(name))
+        column = encode(frame.column(name), recipe.attributes[name])
+        if column.kind is Kind.NUMERIC:
+            _refuse_lost_digits(column)
+        found[name] = ConfidentialValues.of(column)
+    return found
+
+
+def _refuse_equal_labels(name: str, field: pa.Field) -> None:
+    """Values that have one label, or one after SPSS has cut it, are one value to who reads labels."""
+    labels = [cut_to_bytes(str(label), _LONGEST_LABEL) for _, label in labels_of(field).value_labels]
+    if len({key_as_read(label) for label in labels}) < len(labels):
+        raise TableError(
+            f"several values of column {name!r} have the same value label, or the same after {_LONGEST_LABEL} bytes: a "
+            "reader of labels would take them for one. Give each a label of its own, or none"
+        )
+
+
+def _refuse_lost_digits(column: EncodedColumn) -> None:
+    """Whole numbers that differ must differ as floats, too: what is promised is about the numbers on the file."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = column.column.values
+    if pa.types.is_floating(values.type) or not (
+        pa.types.is_primitive(values.type) or pa.types.is_decimal(values.type)
+    ):
+        return
+    lost = pc.count_distinct(values).as_py() - len(np.unique(column.values[~column.missing]))
+    if lost > 0:
+        raise TableError(
+            f"{lost} values of column {column.name!r} differ from others only beyond the 15 digits that can be "
+            "compared; round the column before it is protected"
+        )
 
 
 def count_requirements(

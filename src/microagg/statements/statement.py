@@ -132,11 +132,15 @@ class Statement:
             lines += _paragraph(f"{guarantee.title} of {guarantee.confidential!r} in every class of equal ones.")
             lines += _paragraph(f"Counted on the released table: {required.description}.")
         # Guarantees on several blocks differ in their attributes only; those of one sort on values, in the attribute.
-        sorts = {guarantee.model: guarantee for guarantee in reversed(of_values)}
+        sorts: dict[tuple[str, str], list[Guarantee]] = {}
+        for guarantee in of_values:
+            sorts.setdefault((guarantee.model, guarantee.against), []).append(guarantee)
         told: set[str] = set()
-        for guarantee in [*others[:1], *reversed(sorts.values())]:
+        for guarantee in [*others[:1], *(some[0] for some in sorts.values())]:
             if guarantee.of_confidential_values:
-                lines += _paragraph(f"{guarantee.model[:1].upper()}{guarantee.model[1:]}:")
+                alike = sorts[guarantee.model, guarantee.against]
+                names = names_phrase(tuple(dict.fromkeys(str(one.confidential) for one in alike)))
+                lines += _paragraph(f"{guarantee.model[:1].upper()}{guarantee.model[1:]} of {names}:")
             if self.budget is not None:
                 lines += [*_paragraph(f"Unit: {guarantee.unit}."), *self._spending()]
             lines += _paragraph(f"Protects {guarantee.target}.")

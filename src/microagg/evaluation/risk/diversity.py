@@ -18,6 +18,7 @@ from microagg.evaluation.diversity import (
     label_diversity,
 )
 from microagg.evaluation.result import Values
+from microagg.privacy.requirement import ConfidentialValues
 from microagg.privacy.within_cells import (
     entropy_per_cell,
     largest_share_per_cell,
@@ -42,7 +43,7 @@ def exact_and_coarse(attributes: Sequence[EncodedColumn]) -> tuple[list[IntArray
     exact: list[IntArray] = []
     coarse: list[IntArray] = []
     for attribute in attributes:
-        codes = _dense(np.where(attribute.missing, np.inf, attribute.values))
+        codes = ConfidentialValues.of(attribute).different
         exact.append(codes)
         in_steps = attribute.kind is Kind.NUMERIC
         coarse.append(_dense(coarse_codes(standardize(attribute.values, "zscore"))) if in_steps else codes)
@@ -126,7 +127,9 @@ def _smallest_range(context: Context) -> MeasureResult:
     if not numbers:
         return MeasureResult(None, "no confidential attribute is numeric")
     deviations = {one.name: float(np.nanstd(one.values)) if not one.missing.all() else 0.0 for one in numbers}
-    details = {one.name: float(range_per_cell(one.values, context.cells).min()) for one in numbers}
+    details = {
+        one.name: float(range_per_cell(ConfidentialValues.of(one).values, context.cells).min()) for one in numbers
+    }
     relative = [details[name] / deviation for name, deviation in deviations.items() if deviation > 0.0]
     if not relative:
         return MeasureResult(None, "no numeric confidential attribute has different values", details=details)

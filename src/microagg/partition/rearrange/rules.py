@@ -21,12 +21,15 @@ from microagg.privacy.requirement import (
     ConfidentialValues,
     Requirement,
 )
+from microagg.privacy.within_cells import fits_whole_numbers
 from microagg.schema.attribute import Kind
 
 if TYPE_CHECKING:
     from microagg.partition._kernels.rearrange.rules import Rules
 
 __all__ = ["Demands"]
+
+_MARGIN = 1e-9  # kernels ask for so much more where distances are too large for whole numbers, and rounded
 
 
 @dataclass(frozen=True)
@@ -91,15 +94,18 @@ class Demands:
             MAX_SHARE.key: kernel.SHARE,
             MIN_RANGE.key: kernel.RANGE,
         }
-        # An attribute is there once for what is counted or ordered, and once for its tree, whose codes are others.
-        parts: dict[tuple[str, bool], _Part] = {}
+        # An attribute is there once for what is counted, once for its order and once for its tree: codes are others.
+        parts: dict[tuple[str, str], _Part] = {}
         listed = []
         for one in self.requirements:
             values = self.values[one.attribute]
-            in_tree = one.kind is T_CLOSENESS and values.kind is Kind.NOMINAL
-            part = parts.setdefault((one.attribute, in_tree), _tree_part(values) if in_tree else _plain_part(values))
+            is_close = one.kind is T_CLOSENESS
+            in_tree = is_close and values.kind is Kind.NOMINAL
+            sort = (one.attribute, "tree" if in_tree else "order" if is_close else "counts")
+            part = parts.setdefault(sort, _tree_part(values) if in_tree else _plain_part(values, counted=not is_close))
             what = what_of.get(one.kind.key, kernel.TREE if in_tree else kernel.ORDERED)
-            listed.append((list(parts).index((one.attribute, in_tree)), what, one.bound, one.rarest, part))
+            bound = one.bound - (0.0 if part.is_exact or not is_close else _MARGIN)
+            listed.append((list(parts).index(sort), what, bound, one.rarest, part))
         listed.sort(key=lambda entry: entry[0])
         every = list(parts.values())
         lengths = np.array([len(part.total) for part in every])
@@ -137,17 +143,20 @@ class _Part:
     step: IntArray
     height: int = 1
     spread: int = 0
+    is_exact: bool = True
 
 
-def _plain_part(values: ConfidentialValues) -> _Part:
-    missing = np.isnan(values.values)
-    counts = np.bincount(values.codes[~missing])
+def _plain_part(values: ConfidentialValues, *, counted: bool) -> _Part:
+    codes = values.different if counted else values.codes
+    missing = np.isnan(values.values if values.read_as is None or not counted else values.read_as)
+    counts = np.bincount(codes[~missing])
     total = np.append(np.cumsum(counts), 0).astype(np.int64)  # one more, so that no attribute's lists are empty
     nothing = np.zeros(len(total), dtype=np.int64)
     return _Part(
-        codes=values.codes,
+        codes=codes,
         numbers=values.values,
         n_values=len(counts),
+        is_exact=fits_whole_numbers(len(codes), len(counts)),
         n_present=int((~missing).sum()),
         n_missing=int(missing.sum()),
         total=total,
@@ -172,6 +181,7 @@ def _tree_part(values: ConfidentialValues) -> _Part:
         step=tree.steps,
         height=tree.height,
         spread=int((tree.steps * total).sum()),
+        is_exact=fits_whole_numbers(len(codes), 4 * tree.height * len(tree.parents)),
     )
 
 

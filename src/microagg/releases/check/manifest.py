@@ -143,7 +143,7 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     due = [stage for stage in _OF_CELLS if stage != "rearrange" or recipe.protect]
     if [stage["stage"] for stage in stages] != due:
         return "has other stages than its method"
-    if recipe.protect and not _is_rearrangement(found["rearrange"], recipe):
+    if recipe.protect and not _is_rearrangement(found["rearrange"], recipe, release.blocks[0]["n_cells"]):
         return "states other rearranged cells than its recipe"
     return (
         _fault_of_search(release)
@@ -152,7 +152,7 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     )
 
 
-def _is_rearrangement(stated: Mapping[str, Any], recipe: Recipe) -> bool:
+def _is_rearrangement(stated: Mapping[str, Any], recipe: Recipe, n_cells: int) -> bool:
     """Whether cells were rearranged as the recipe says, and cut by no other limit than its own."""
     facts = {key: value for key, value in stated.items() if key not in _OF_REARRANGEMENT}
     ends = stated["stopped_by"]
@@ -160,8 +160,10 @@ def _is_rearrangement(stated: Mapping[str, Any], recipe: Recipe) -> bool:
     return (
         same(facts, describe_rearrangement(recipe))
         and set(ends) <= {BUDGET, TIME_LIMIT}
-        and all(isinstance(count, int) and count > 0 for count in ends.values())
+        and all(type(count) is int and count > 0 for count in ends.values())
+        and 1 <= sum(ends.values()) <= n_cells  # one search for each group of records
         and ("share_of_steps" in stated) is was_cut
+        and (not was_cut or (type(stated["share_of_steps"]) is float and 0.0 <= stated["share_of_steps"] <= 1.0))
         and (not was_cut or recipe.rearrange.time_limit is not None)
     )
 

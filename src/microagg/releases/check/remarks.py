@@ -18,7 +18,7 @@ from microagg.releases.guidance import guidance_words, pairing_words
 from microagg.releases.pipeline import INDEX_DROPPED
 from microagg.releases.prepare import REMARKS as OF_MISSING
 from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
-from microagg.releases.rearrangement import REMARKS as OF_REARRANGEMENT
+from microagg.releases.rearrangement import limit_words
 from microagg.releases.values import VALUES_MIXED
 from microagg.statements.promises import SEEDED_NOISE
 from microagg.tables.formats.registry import format_of
@@ -72,6 +72,8 @@ def _due(release: PublishedFolder) -> Iterator[str]:
     stages = {stage["stage"]: stage for stage in release.manifest["stages"]}
     if not release.is_private and release.blocks:
         blocks = [block["attributes"] for block in release.blocks]
+        if recipe.protect:
+            yield from limit_words(recipe, stages["rearrange"])
         if recipe.guides:
             for facts, attributes in zip(stages["space"]["guided"], blocks, strict=True):
                 yield from guidance_words(facts, attributes, recipe)
@@ -109,8 +111,6 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
     yield from OF_MISSING.get(recipe.missing.policy, ())
     if recipe.entry.searches_by_chance:
         yield from OF_SEARCHES
-    if recipe.protect and recipe.rearrange.time_limit is not None:
-        yield from OF_REARRANGEMENT
 
 
 def _compile(pattern: str, recipe: Recipe) -> re.Pattern[str]:

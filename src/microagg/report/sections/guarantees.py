@@ -96,11 +96,12 @@ def _guarantees(source: ReportSource) -> dict[str, Any]:
         return _describe_table_alone(source)
     statement = source.statement
     counts = {tuple(count["attributes"]): count for count in statement["recounts"]}
-    required = iter(statement.get("requirements", ()))
+    of_values = [one for one in statement["guarantees"] if "confidential" in one]
+    required = iter([_of_values(*both) for both in zip(of_values, statement.get("requirements", ()), strict=True)])
     guarantees = []
     for one in statement["guarantees"]:
         if "confidential" in one:  # counted requirement by requirement, in this order
-            guarantees.append(_of_values(one, next(required)))
+            guarantees.append(next(required))
             continue
         count = counts.get(tuple(one["attributes"]))
         parameters = ", ".join(f"{key} = {value}" for key, value in one["parameters"].items())

@@ -14,6 +14,7 @@ from microagg._kernels.jit import compiled
 
 DISTINCT, ENTROPY, RECURSIVE, SHARE, RANGE, ORDERED, TREE = range(7)
 LEAST_EXCESS = 1e-9  # of a requirement that does not hold, by however little
+WHOLE = 2.0**62  # products below it are formed in whole numbers
 RANGE_SLACK = 1e-9  # 0.3 - 0.1 is a little less than 0.2
 ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
 
@@ -164,40 +165,43 @@ def ordered_distance(rules, attribute, codes, size):
     present = size
     while present > 0 and codes[present - 1] == n_values:  # ends: present falls
         present -= 1
-    moved = 0
-    if present > 0 and n_values > 1:
-        moved = moved_along_order(rules, attribute, codes, present)
-    if n_missing == 0:
-        return moved / (present * n_present * (n_values - 1)) if moved > 0 else 0.0
-    n_all, lacking = n_present + n_missing, size - present
+    n_all, lacking, steps = n_present + n_missing, size - present, max(n_values - 1, 1)
     between = abs(lacking * n_all - n_missing * size) / (size * n_all)
-    if moved == 0:
+    if present == 0 or n_values <= 1:
         return between
-    if lacking * n_all >= n_missing * size:
-        return between + moved / (size * n_present * (n_values - 1))
-    return between + moved / (n_all * present * (n_values - 1))
+    # What is present moves along the order, as much of it as both have.
+    has_more = lacking * n_all >= n_missing * size
+    one, two = (size, n_present) if has_more else (n_all, present)
+    if float(n_all) * float(size) * float(n_values) < WHOLE:
+        return between + moved_along_order(rules, attribute, codes, present, present, n_present) / (one * two * steps)
+    moved = moved_along_order(rules, attribute, codes, present, float(present), float(n_present))
+    return between + moved / (float(one) * float(two) * float(steps))
 
 
 @compiled
-def moved_along_order(rules, attribute, codes, present):
-    """Sum over values of abs(records of the cell up to it * all - records of all up to it * those of the cell)."""
-    last, at, n_present = rules.n_values[attribute] - 1, rules.at[attribute], rules.n_all[attribute, 0]
-    moved = 0
+def moved_along_order(rules, attribute, codes, present, own, everybody):
+    """Sum over values of abs(records of the cell up to it * all - records of all up to it * those of the cell).
+
+    ``own`` and ``everybody`` are the numbers of records of the cell and of all, whole or, where products would be too
+    large for that, not.
+    """
+    last, at = rules.n_values[attribute] - 1, rules.at[attribute]
+    moved = own * 0
     low = 0
     for j in range(present + 1):
         high = min(codes[j], last) if j < present else last
         if high > low:
             # Up to `meet` the cell is ahead of the table, from there on the table of the cell.
-            ahead = j * n_present
+            ahead = j * everybody
             meet, above = low, high
             while meet < above:  # ends: halves
                 middle = (meet + above) // 2
-                if present * rules.total[at + middle] >= ahead:
+                if own * rules.total[at + middle] >= ahead:
                     above = middle
                 else:
                     meet = middle + 1
-            moved += ahead * (meet - low) - present * (rules.running[at + meet] - rules.running[at + low])
-            moved += present * (rules.running[at + high] - rules.running[at + meet]) - ahead * (high - meet)
+            moved += ahead * (meet - low) - own * (rules.running[at + meet] - rules.running[at + low])
+            moved += own * (rules.running[at + high] - rules.running[at + meet]) - ahead * (high - meet)
             low = high
     return moved
 
@@ -215,10 +219,21 @@ def tree_distance(rules, attribute, scratch, size):
                 n_touched += 1
             scratch.tally[node] += 1
             node = rules.parent[at + node]
-    moved = size * rules.spread[attribute]
+    if float(size) * float(rules.spread[attribute]) * 4.0 < WHOLE:
+        moved = moved_along_tree(rules, attribute, scratch, n_touched, size, n_all)
+        return moved / (2 * rules.height[attribute] * size * n_all)
+    moved = moved_along_tree(rules, attribute, scratch, n_touched, float(size), float(n_all))
+    return moved / (2.0 * rules.height[attribute] * float(size) * float(n_all))
+
+
+@compiled
+def moved_along_tree(rules, attribute, scratch, n_touched, own, everybody):
+    """Sum over nodes of their step times abs(...), as `moved_along_order`; clears the tally."""
+    at = rules.at[attribute]
+    moved = own * rules.spread[attribute]
     for i in range(n_touched):
         node = scratch.touched[i]
-        own, due = scratch.tally[node] * n_all, size * rules.total[at + node]
-        moved += rules.step[at + node] * (abs(own - due) - due)
+        there, due = scratch.tally[node] * everybody, own * rules.total[at + node]
+        moved += rules.step[at + node] * (abs(there - due) - due)
         scratch.tally[node] = 0
-    return moved / (2 * rules.height[attribute] * size * n_all)
+    return moved

@@ -1,0 +1,35 @@
+"""Values that a reader of a file may take for one: they count as one where a promise is about different values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from microagg.schema.taxonomy import category_text
+
+__all__ = ["MISSING_WORDS", "key_as_read"]
+
+MISSING_WORDS = frozenset(
+    ("", ".", "-", "?", "na", "n/a", "nan", "-nan", "null", "nil", "none", "<na>", "#n/a", "#na", "#n/a n/a", "missing")
+)
+"""What programs read as a missing value, in small letters."""
+
+
+def key_as_read(label: Any) -> str | float | None:
+    """What tells a category from others for the least exact reader; None if it may be read as missing.
+
+    Numbers are told by their value (01, 1.0 and 1e0 are one), words without blanks around them and in small letters
+    (TRUE and true are one).
+
+    Examples
+    --------
+    >>> [key_as_read(label) for label in ("01", "1.0", " Flu", "NA", True)]
+    [1.0, 1.0, 'flu', None, 'true']
+    """
+    text = category_text(label).strip().casefold()
+    if text in MISSING_WORDS:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if number == number else None
