@@ -126,10 +126,9 @@ def _smallest_range(context: Context) -> MeasureResult:
     numbers = [one for one in context.confidential if one.kind is Kind.NUMERIC]
     if not numbers:
         return MeasureResult(None, "no confidential attribute is numeric")
-    deviations = {one.name: float(np.nanstd(one.values)) if not one.missing.all() else 0.0 for one in numbers}
-    details = {
-        one.name: float(range_per_cell(ConfidentialValues.of(one).values, context.cells).min()) for one in numbers
-    }
+    values = {one.name: ConfidentialValues.of(one).values for one in numbers if not one.missing.all()}
+    deviations = {name: float(np.nanstd(found)) for name, found in values.items()}
+    details = {name: float(range_per_cell(found, context.cells).min()) for name, found in values.items()}
     relative = [details[name] / deviation for name, deviation in deviations.items() if deviation > 0.0]
     if not relative:
         return MeasureResult(None, "no numeric confidential attribute has different values", details=details)
