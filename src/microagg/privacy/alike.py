@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from microagg.schema.taxonomy import category_text
@@ -17,15 +18,15 @@ MISSING_WORDS = frozenset(
 def key_as_read(label: Any) -> str | float | None:
     """What tells a category from others for the least exact reader; None if it may be read as missing.
 
-    Numbers are told by their value (01, 1.0 and 1e0 are one), words without blanks around them and in small letters
-    (TRUE and true are one).
+    Numbers are told by their value (01, 1.0 and 1e0 are one), words without blanks around them, in small letters (TRUE
+    and true are one), and in one form of Unicode.
 
     Examples
     --------
     >>> [key_as_read(label) for label in ("01", "1.0", " Flu", "NA", True)]
     [1.0, 1.0, 'flu', None, 'true']
     """
-    text = category_text(label).strip().casefold()
+    text = unicodedata.normalize("NFKC", category_text(label)).replace("\u200b", "").strip().casefold()
     if text in MISSING_WORDS:
         return None
     try:
