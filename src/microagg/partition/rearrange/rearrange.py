@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg._halt import BUDGET, INTERRUPT, StopCondition, attend
+from microagg._halt import BUDGET, StopCondition, attend
 from microagg._labels import cells_in_order
 from microagg._typing import IntArray
 from microagg._validation import Choice, Constraint, Integer, Optional, Real
@@ -19,9 +19,7 @@ from microagg.partition.rearrange.rules import Demands
 from microagg.partition.rearrange.search import SEARCH_EFFORTS, Arrangement
 from microagg.partition.rearrange.starts import closeness_first_cells, records_per_cell, stratified_cells
 from microagg.partition.refine import PATIENCE, improve_cells
-from microagg.privacy.requirement import T_CLOSENESS
 from microagg.privacy.ways import Way
-from microagg.schema.attribute import Kind
 from microagg.space.points import Points
 
 __all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
@@ -50,14 +48,11 @@ class Rearranged:
     stopped_by : {"budget", "time limit", "interrupt"}
     share : float
         Of the steps that were taken.
-    changed : bool
-        Whether any cell is another than before.
     """
 
     labels: IntArray
     stopped_by: str = BUDGET
     share: float = 1.0
-    changed: bool = True
 
 
 def rearrange_cells(
@@ -103,31 +98,32 @@ def rearrange_cells(
 
     Complexity: merge and swap n times the records near a record; closeness first n^2 / k; search the steps that its
     effort names, each about the size of a cell.
+
+    References
+    ----------
+    .. [1] Soria-Comas, J., Domingo-Ferrer, J., Sanchez, D. & Martinez, S. (2015). t-closeness through microaggregation:
+       strict privacy with enhanced utility preservation. IEEE TKDE 27(11), 3098-3110. doi:10.1109/TKDE.2015.2435777
     """
     k = int(k)
     if by is Way.CLOSENESS_FIRST:
         require_closeness(demands)
-    if (
-        by is not Way.CLOSENESS_FIRST
-        and by is not Way.SEARCH
-        and demands.satisfied(_spread(labels, members, demands))[labels].all()
-    ):
-        return Rearranged(labels, changed=False)
+    if by in (Way.MERGE, Way.SWAP) and demands.satisfied(_spread(labels, members, demands))[labels].all():
+        return Rearranged(labels)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE
     scaled = (points.telling() if points.nominal else points).near_one()
-    work = _Work(scaled, labels, k, demands, members, effort, random_state, halt)
-    found = attend(lambda: work.ways[by](), halt, keeps=True)
+
+    def work() -> Rearranged:
+        return _Work(scaled, labels, k, demands, members, effort, random_state, halt).ways[by]()
+
+    found = attend(work, halt, keeps=True)
     _require(found.labels, k, demands, members)
     return found
 
 
 def require_closeness(demands: Demands) -> None:
     """Refuse closeness first where there is no closeness, or no order, to be first."""
-    if not any(
-        one.kind is T_CLOSENESS and demands.values[one.attribute].kind is not Kind.NOMINAL
-        for one in demands.requirements
-    ):
+    if not any(demands.is_ordered_closeness(one) for one in demands.requirements):
         raise InputError(
             'rearrange.by = "closeness_first" is for t_closeness of a numeric or ordinal attribute; "search", "swap" '
             'and "merge" are for all requirements'
@@ -157,6 +153,10 @@ class _Work:
             Way.SEARCH: self.search,
         }
         self.arrangement = Arrangement(points, k, demands, members, halt)
+        self.leading, order = demands.order_of(members)
+        place_of = np.empty(demands.n_records, dtype=np.int64)
+        place_of[members] = np.arange(len(members))
+        self.order: IntArray = place_of[order]  # by confidential value
 
     def merge(self) -> Rearranged:
         return Rearranged(self._mended(self.labels, exchanges=False))
@@ -169,8 +169,6 @@ class _Work:
 
     def search(self) -> Rearranged:
         starts = self._starts()
-        if self.halt.reason == INTERRUPT and not starts:
-            raise KeyboardInterrupt
         settings = SEARCH_EFFORTS[self.effort]
         chances = chance_states(self.random_state, len(starts) + settings.runs)
         runs = self.arrangement.search(starts, settings, chances)
@@ -180,30 +178,22 @@ class _Work:
         return Rearranged(cells_in_order(best.labels), self.halt.reason, share)
 
     def _starts(self) -> list[IntArray]:
-        """Partitions whose cells satisfy the requirements, different ones, at least one."""
+        """Partitions whose cells satisfy the requirements, at least one."""
         starts = [self._mended(self._near_optimal(), exchanges=True)]
         starts += [self._mended(self.labels, exchanges=exchanges) for exchanges in (True, False)]
         for place, size in enumerate(self._sizes()):
             if place and self.halt.now():
                 break
-            _, order = self.demands.order_of(self.members)
-            places = np.empty(self.demands.n_records, dtype=np.int64)
-            places[self.members] = np.arange(len(self.members))
-            cells = stratified_cells(self.points, places[order], size)
-            starts.append(self._mended(cells, exchanges=True))
+            starts.append(self._mended(stratified_cells(self.points, self.order, size), exchanges=True))
         return starts
 
     def _sizes(self) -> list[int]:
         """Sizes of starting cells that are worth a try: from the smallest at which many cells are valid."""
-        n_members, size = len(self.members), self._needed()
-        _, order = self.demands.order_of(self.members)
-        places = np.empty(self.demands.n_records, dtype=np.int64)
-        places[self.members] = np.arange(n_members)
-        smallest = size
+        n_members, smallest = len(self.members), self._needed()
         for _ in range(60):  # grows by half each time, so that it ends at the number of records
             if smallest >= n_members // 2:
                 break
-            cells = stratified_cells(self.points, places[order], smallest)
+            cells = stratified_cells(self.points, self.order, smallest)
             if self._valid(cells).mean() >= _WILL_DO:
                 break
             smallest = max(int(smallest * _GROWTH), smallest + 1)
@@ -212,10 +202,9 @@ class _Work:
 
     def _needed(self) -> int:
         """The size of a cell that the bound of closeness first asks for; k where it says nothing."""
-        leading, _ = self.demands.order_of(self.members)
-        if leading.kind is not T_CLOSENESS or self.demands.values[leading.attribute].kind is Kind.NOMINAL:
+        if not self.demands.is_ordered_closeness(self.leading):
             return self.k
-        return records_per_cell(len(self.members), self.k, leading.bound)
+        return records_per_cell(len(self.members), self.k, self.leading.bound)
 
     def _near_optimal(self) -> IntArray:
         """Cells that lose little, whatever they show: where they satisfy the requirements, nothing loses less."""
@@ -226,11 +215,7 @@ class _Work:
         return improve_cells(self.points, start, self.k, EFFORTS[self.effort], self.random_state, halt).labels
 
     def _first_cells(self) -> IntArray:
-        leading, order = self.demands.order_of(self.members)
-        places = np.empty(self.demands.n_records, dtype=np.int64)
-        places[self.members] = np.arange(len(self.members))
-        size = records_per_cell(len(self.members), self.k, leading.bound)
-        labels = closeness_first_cells(self.points, places[order], size, self.halt)
+        labels = closeness_first_cells(self.points, self.order, self._needed(), self.arrangement.unlimited)
         if (labels < 0).any():
             raise KeyboardInterrupt
         return labels

@@ -68,13 +68,19 @@ class Demands:
             if not holds.all():
                 raise InputError(_impossible(one, found, int((~holds).sum())))
 
+    def is_ordered_closeness(self, requirement: Requirement) -> bool:
+        """Whether it is closeness along an order, for which closeness first has a bound."""
+        return requirement.kind is T_CLOSENESS and self.values[requirement.attribute].kind is not Kind.NOMINAL
+
     def order_of(self, members: IntArray) -> tuple[Requirement, IntArray]:
         """The requirement that asks most of how values are spread, and the members in the order of its values.
 
         Values of a nominal attribute are in the order of the taxonomy, so that near ones are neighbours.
         """
-        rank = {T_CLOSENESS.key: 0, ENTROPY_L.key: 1, MAX_SHARE.key: 2, DISTINCT_L.key: 3}
-        leading = min(self.requirements, key=lambda one: rank.get(one.kind.key, 4))
+        rank = {T_CLOSENESS.key: 1, ENTROPY_L.key: 2, MAX_SHARE.key: 3, DISTINCT_L.key: 4}
+        leading = min(
+            self.requirements, key=lambda one: 0 if self.is_ordered_closeness(one) else rank.get(one.kind.key, 5)
+        )
         values = self.values[leading.attribute]
         codes = values.codes
         if values.kind is Kind.NOMINAL:
