@@ -30,7 +30,7 @@ __all__ = ["SEARCH_EFFORTS", "Arrangement", "SearchEffort"]
 _PORTIONS = 60  # of a run: after each, sums are formed anew and the temperature falls
 _COLD_FROM = 0.9  # share of a run after which only gains are accepted, and cells may be split
 _EXCHANGED_UP_TO = 400  # records of a cell; larger ones are joined at once
-_HOPELESS = 2.0  # times the SSE of the best start: not worth a try
+_HOPELESS = 3.0  # times the SSE of the best start: not worth a try
 _MOST_COORDINATES = 200
 _COST_OF_SIZE = 12.0  # records of a cell for which a step costs twice as much as for a few
 
