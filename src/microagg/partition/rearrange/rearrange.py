@@ -27,6 +27,7 @@ __all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
 _LADDER = (1.0, 1.6, 2.5, 4.0)  # sizes of starting cells, relative to the smallest that will do
 _WILL_DO = 0.5  # share of stratified cells that satisfy the requirements, for their size to be tried
 _GROWTH = 1.5
+_MENDED_UP_TO = 20_000  # records
 _SHARE_OF_LIMIT = 0.25  # of the time limit, for near-optimal cells to start from
 
 
@@ -91,8 +92,9 @@ def rearrange_cells(
     between near cells as long as that brings them nearer to the requirements, then merges. *closeness first* [1]_ forms
     new cells of one record of each run of the confidential values, as many as the bound of the paper asks for, and
     merges what misses a requirement all the same: with equal values, several attributes or other distances the bound
-    does not hold. *search* starts from all of these and from near-optimal cells, mended by exchanges and merges, and
-    anneals: moves, exchanges and divisions of cells, each of which leaves every cell valid.
+    does not hold. *search* starts from near-optimal cells and, up to 20,000 records, from the given ones, mended by
+    exchanges and merges, and from cells of one record of each run, of four sizes. It anneals: moves, exchanges, joins
+    and divisions of cells, each of which leaves every cell valid.
 
     Privacy: requirements are counted here on the definition itself, whatever the search made of them.
 
@@ -180,7 +182,8 @@ class _Work:
     def _starts(self) -> list[IntArray]:
         """Partitions whose cells satisfy the requirements, at least one."""
         starts = [self._mended(self._near_optimal(), exchanges=True)]
-        starts += [self._mended(self.labels, exchanges=exchanges) for exchanges in (True, False)]
+        if len(self.members) <= _MENDED_UP_TO:  # in large tables they are always behind, and take long
+            starts += [self._mended(self.labels, exchanges=exchanges) for exchanges in (True, False)]
         for place, size in enumerate(self._sizes()):
             if place and self.halt.now():
                 break

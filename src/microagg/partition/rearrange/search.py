@@ -65,7 +65,7 @@ class SearchEffort:
 
 SEARCH_EFFORTS = {
     "fast": SearchEffort(steps=600.0, shrink=0.6, least=30.0, tried=0.25, runs=1, hottest=0.15),
-    "default": SearchEffort(steps=8000.0, shrink=0.8, least=100.0, tried=0.12),
+    "default": SearchEffort(steps=8000.0, shrink=0.85, least=100.0, tried=0.12),
     "best": SearchEffort(steps=30000.0, shrink=0.72, least=500.0, tried=0.08, runs=4),
 }
 
