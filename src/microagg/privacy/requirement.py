@@ -6,7 +6,6 @@ counted on a written file and measured by `evaluate` is one definition, in :mod:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -166,15 +165,6 @@ class ConfidentialValues:
         missing = len(self.tree.nodes) - 1
         return np.where(np.isnan(self.values), missing, self.values).astype(np.int64), self.tree
 
-    @property
-    def distance(self) -> str:
-        """How values are apart, in words."""
-        if self.kind is not Kind.NOMINAL:
-            return "along their order, neighbours among the m different values 1/(m - 1) apart"
-        if self.tree is None:
-            return "all values 1 apart"
-        return "values as far apart as their lowest common ancestor in the taxonomy is high, relative to the root"
-
     def take(self, records: IntArray) -> ConfidentialValues:
         """The values of some of the records."""
         read_as = None if self.read_as is None else self.read_as[records]
@@ -262,11 +252,3 @@ def _dense(values: FloatArray) -> IntArray:
 
 def _listed(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{key} = {value:g}" for key, value in parameters.items())
-
-
-def all_hold(requirements: Sequence[Requirement], values: dict[str, ConfidentialValues], labels: IntArray) -> BoolArray:
-    """For each cell, whether it satisfies all requirements."""
-    holds = np.ones(int(labels.max()) + 1, dtype=np.bool_)
-    for one in requirements:
-        holds &= one.holds(one.per_cell(values[one.attribute], labels))
-    return holds
