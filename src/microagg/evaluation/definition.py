@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Definition", "MeasureResult", "Need", "choose"]
 
 
-_ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.RECORDS: 2}
+_ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.DRAWN: 2, RowKind.RECORDS: 3}
 
 
 class Need(StrEnum):

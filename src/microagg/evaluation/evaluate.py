@@ -63,10 +63,11 @@ def evaluate(
         The release may lack records of the original.
     origins : array of int, optional
         For each released record its place in the original, as in ``release.origins``; instead of `aligned` or `key`.
-    rows : {"records", "means", "ranks"}, optional
+    rows : {"records", "drawn", "means", "ranks"}, optional
         What a row of the release is. In private marginals it is a rank: its values do not belong together, and only
-        measures of each attribute alone have a value. If it is a cell's repeated mean, structure can be measured, but
-        no risk of records. By default as the release or recipe says, and records where only a schema is given.
+        measures of each attribute alone have a value. If it is a cell's repeated mean, or was drawn from a model,
+        structure can be measured, but no risk of records. By default as the release or recipe says, and records where
+        only a schema is given.
     lambda_ : float in [0, 1], default 0.5
         The weight of D_Y in D.
     known : iterable of sets of str, optional

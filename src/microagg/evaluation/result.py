@@ -24,13 +24,17 @@ class RowKind(StrEnum):
     RECORDS = "records"
     MEANS = "means"
     RANKS = "ranks"
+    DRAWN = "drawn"
 
     @property
     def limitation(self) -> str:
         """Why measures that need more have no value; empty for records."""
-        if self is RowKind.RANKS:
-            return "rows of this release are ranks, not records: values in a row do not belong together"
-        return "rows of this release are repeated means, not records" if self is RowKind.MEANS else ""
+        return {
+            RowKind.RECORDS: "",
+            RowKind.DRAWN: "rows of this release were drawn from a model, and none is a record",
+            RowKind.MEANS: "rows of this release are repeated means, not records",
+            RowKind.RANKS: "rows of this release are ranks, not records: values in a row do not belong together",
+        }[self]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,16 @@ from microagg.methods.cross_moment_numbers import PAPER
 from microagg.methods.method import Address, Method, load
 from microagg.schema.attribute import Kind
 
-__all__ = ["METHODS", "PAPERS", "Method", "find_method", "method_named", "register_method", "unregister_method"]
+__all__ = [
+    "METHODS",
+    "PAPERS",
+    "SHORT_NAMES",
+    "Method",
+    "find_method",
+    "method_named",
+    "register_method",
+    "unregister_method",
+]
 
 
 _OF_CELLS = (
@@ -107,7 +116,12 @@ _PRIVATE: dict[str, Address] = {
     "dp_individual_ranking": "microagg.private.ranking:ENTRY",
     "dp_insensitive_mdav": "microagg.private.insensitive:ENTRY",
     "dp_laplace": "microagg.private.laplace:ENTRY",
+    "dp_ranked_graph": "microagg.private.strict.method:GRAPH",
+    "dp_ranked_copula": "microagg.private.strict.method:COPULA",
 }
+
+SHORT_NAMES = {"strict": "dp_ranked_graph"}
+"""Names that people say, and what a recipe calls the method."""
 
 
 class _Catalogue(Mapping[str, Method]):
@@ -160,7 +174,7 @@ def register_method(method: Method) -> None:
     if method.has_cells and not method.is_private and not method.mixes_values:
         entries[moments_name(method)] = partial(with_moments, method)
     for name in entries:
-        if name in METHODS or name in _NUMBERED:
+        if name in METHODS or name in _NUMBERED or name in SHORT_NAMES:
             raise ParameterError(f"there is a method named {name!r} already")
     for name, entry in entries.items():
         METHODS.put(name, entry)
@@ -180,6 +194,7 @@ def find_method(name: Any) -> Method | None:
     paper, _, number = name.partition(":")
     if number:
         return PAPERS.get(paper, {}).get(number)
+    name = SHORT_NAMES.get(name, name)
     return _NUMBERED.get(name) or METHODS.get(name)
 
 
@@ -187,6 +202,6 @@ def method_named(name: str) -> Method:
     """The catalogue's entry of that name, or of that number of a paper (``"cross_moment:6"``)."""
     method = find_method(name)
     if method is None:
-        known = [*METHODS, *_NUMBERED]
+        known = [*METHODS, *_NUMBERED, *SHORT_NAMES]
         raise RecipeError(f"no method named {name!r}.{did_you_mean(name, known)} Known methods: {', '.join(METHODS)}")
     return method

@@ -48,6 +48,8 @@ class Method:
     protected_by : class or "module:Class"
         The :class:`microagg.private.base.PrivateMethod` that spends its budget; empty if it is not differentially
         private.
+    whole_table : bool
+        True if every published attribute is protected, whatever its role.
     number : str
         Its number in the paper it is from, if that numbers its methods.
     tables : dict of dict
@@ -68,6 +70,7 @@ class Method:
     kinds: tuple[Kind, ...] = tuple(Kind)
     data_free_space: bool = False
     protected_by: type | Address = ""
+    whole_table: bool = False
     number: str = ""
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

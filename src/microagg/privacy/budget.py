@@ -31,7 +31,7 @@ class Expense:
     sensitivity, scale : float
         How far one replaced record can move what was noised, and the scale of the noise, in the unit of `on`.
     draws : int
-        Independent draws of noise.
+        Independent draws of noise; 1 where noisy answers decide how many there are.
     attributes : tuple of str
         Those that the budget was for, so that it can be seen whether each was paid for.
     """

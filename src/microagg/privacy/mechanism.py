@@ -24,6 +24,9 @@ References
 from __future__ import annotations
 
 import math
+import random
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -34,14 +37,18 @@ from microagg._random import uniforms_from
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget, float_above, float_below
+from microagg.privacy.max_norm import max_norm_noise
 
 __all__ = [
     "Grid",
     "Noise",
+    "NoisyCounts",
     "OpenDPNoise",
     "SeededNoise",
     "Silence",
     "add_laplace",
+    "add_max_norm",
+    "laplace_draws",
     "laplace_on_reals",
     "noise_from",
     "select",
@@ -53,11 +60,23 @@ _FINEST = 40
 _LARGEST_COUNT = 2**62
 
 
+NoisyCounts = Callable[[IntArray], IntArray]
+"""Takes counts and gives them with noise."""
+
+
 class Noise(Protocol):
     """Where noise comes from."""
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """`counts` plus independent discrete Laplace noise."""
+        ...
+
+    def laplace_source(self, *, scale: float, sensitivity: int, epsilon: float) -> NoisyCounts:
+        """What adds the same noise to counts whenever it is called, where earlier answers decide what is asked next."""
+        ...
+
+    def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        """`counts` plus noise that falls with its largest coordinate: see :mod:`microagg.privacy.max_norm`."""
         ...
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
@@ -77,9 +96,17 @@ class OpenDPNoise:
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """Discrete Laplace noise: P(z) proportional to exp(-|z| / scale)."""
+        return self.laplace_source(scale=scale, sensitivity=sensitivity, epsilon=epsilon)(counts)
+
+    def laplace_source(self, *, scale: float, sensitivity: int, epsilon: float) -> NoisyCounts:
+        """OpenDP's measurement, asked once whether it keeps the epsilon."""
         measurement = _measurement("laplace", scale)
         _require_enough(measurement.map(sensitivity), epsilon)
-        return np.asarray(measurement(np.ascontiguousarray(counts)), dtype=np.int64)
+        return lambda counts: np.asarray(measurement(np.ascontiguousarray(counts)), dtype=np.int64)
+
+    def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        """Drawn from the system's secure source, exactly."""
+        return counts + _max_norm_draws(len(counts), scale, sensitivity, epsilon, secrets.randbits)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """The place of the largest score plus exponential noise: the exponential mechanism as permute-and-flip."""
@@ -104,6 +131,13 @@ class SeededNoise:
         noise = np.rint(np.clip(self._rng.laplace(scale=scale, size=len(counts)), -limit, limit)).astype(np.int64)
         return np.clip(counts, -_LARGEST_COUNT, _LARGEST_COUNT) + noise
 
+    def laplace_source(self, *, scale: float, sensitivity: int, epsilon: float) -> NoisyCounts:
+        return lambda counts: self.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+    def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        bits = random.Random(int(self._rng.integers(2**63))).getrandbits
+        return counts + _max_norm_draws(len(counts), scale, sensitivity, epsilon, bits)
+
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         noisy = scores + self._rng.exponential(scale=scale, size=scores.shape)
         places: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
@@ -117,6 +151,12 @@ class Silence:
     """No noise at all, to follow what a method spends where there is no record: **never for records**."""
 
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        return counts
+
+    def laplace_source(self, *, scale: float, sensitivity: int, epsilon: float) -> NoisyCounts:
+        return lambda counts: counts
+
+    def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         return counts
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
@@ -205,6 +245,31 @@ def add_laplace(
     return noise.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
 
+def laplace_draws(sensitivity: int, *, budget: Budget, noise: Noise, on: str) -> NoisyCounts:
+    """What adds discrete Laplace noise of scale sensitivity / epsilon; spends all that is left of `budget`, at once.
+
+    For counts of which there are as many as noisy answers decide, so that their number may not stand in a ledger: the
+    ledger has one draw. `sensitivity` bounds what replacing one record costs over *all* calls, in units of 1 / scale.
+    **The caller proves it**, beside the call.
+    """
+    epsilon = float_below(budget.remaining)
+    scale = _scale(Fraction(sensitivity), epsilon, on)
+    budget.spend("Laplace", on=on, epsilon=epsilon, sensitivity=sensitivity, scale=scale)
+    return noise.laplace_source(scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+
+def add_max_norm(counts: IntArray, sensitivity: int, *, budget: Budget, noise: Noise, on: str) -> IntArray:
+    """Integers plus noise that falls with its largest coordinate; spends all that is left of `budget`.
+
+    `sensitivity` is the most that replacing one record can change *any one* of the counts. **The caller proves it.**
+    See :mod:`microagg.privacy.max_norm`.
+    """
+    epsilon = float_below(budget.remaining)
+    scale = _scale(Fraction(sensitivity), epsilon, on)
+    budget.spend("L-infinity", on=on, epsilon=epsilon, sensitivity=sensitivity, scale=scale, draws=len(counts))
+    return noise.max_norm(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+
 def step_of(sensitivity: float) -> float:
     """The step whose multiples :func:`laplace_on_reals` gives: a power of two, at most 2^-30 of `sensitivity`."""
     return 2.0 ** (math.frexp(sensitivity)[1] - 31)
@@ -285,6 +350,14 @@ def _scale(numerator: Fraction, epsilon: float, on: str) -> float:
     if not math.isfinite(scale):
         raise ParameterError(f"epsilon = {epsilon:g} is too small for {on}: noise of that scale is beyond all numbers")
     return scale
+
+
+def _max_norm_draws(count: int, scale: float, sensitivity: int, epsilon: float, bits: Callable[[int], int]) -> IntArray:
+    """Noise of that scale, which must be enough."""
+    _require_enough(float_above(Fraction(sensitivity) / Fraction(scale)), epsilon)
+    drawn = max_norm_noise(count, 1 / Fraction(scale), bits)
+    limit = _LARGEST_COUNT
+    return np.array([min(max(one, -limit), limit) for one in drawn], dtype=np.int64)
 
 
 def _measurement(kind: str, scale: float) -> Any:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.mechanism import Noise, NoisyCounts
 
 if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
@@ -34,6 +34,14 @@ class CountedNoise:
     def laplace(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         self._note(epsilon, len(counts), scale, sensitivity)
         return self._noise.laplace(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+    def laplace_source(self, *, scale: float, sensitivity: int, epsilon: float) -> NoisyCounts:
+        self._note(epsilon, 1, scale, sensitivity)
+        return self._noise.laplace_source(scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+    def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
+        self._note(epsilon, len(counts), scale, sensitivity)
+        return self._noise.max_norm(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         self._note(epsilon, len(scores), scale, sensitivity)

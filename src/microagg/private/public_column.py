@@ -100,7 +100,7 @@ class PublicColumn:
     def round_values(self, values: FloatArray) -> FloatArray:
         """Numbers as they are published: multiples of the resolution, within the bounds."""
         low, high = self.low, self.high
-        resolution = self._resolution()
+        resolution = self.resolution
         result = np.clip(values, low, high)
         if resolution is not None:
             result = round_to_resolution(np.clip(result, -_LARGEST_INTEGER, _LARGEST_INTEGER), resolution)
@@ -128,7 +128,8 @@ class PublicColumn:
 
         return _END_OF_DAY - 1.0 if pa.types.is_time(self.type) else np.inf
 
-    def _resolution(self) -> float | None:
+    @property
+    def resolution(self) -> float | None:
         """The declared one on the scale of `values`, or the step of the public type."""
         if self.attribute.resolution is None:
             return 1.0 if self._in_steps else None

@@ -53,6 +53,12 @@ def _check_options(recipe: Recipe, method: Method) -> None:
 
 def _check_kinds(recipe: Recipe, method: Method) -> None:
     unfit = [name for name in recipe.schema.quasi_identifiers if recipe.attributes[name].kind not in method.kinds]
+    unknown = [name for name in unfit if recipe.attributes[name].kind is None]
+    if unknown:
+        raise ValueError(
+            f"attributes.{unknown[0]}: {method.name} protects the whole table, so every attribute needs a kind. "
+            'Add: kind = "numeric", "ordinal" or "nominal", or role = "identifier" to drop it'
+        )
     if unfit:
         names = names_phrase([repr(name) for name in unfit])
         kinds = " and ".join(str(kind) for kind in method.kinds)

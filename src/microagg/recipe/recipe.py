@@ -180,8 +180,17 @@ class Recipe(BaseModel):
 
     @cached_property
     def schema(self) -> Schema:  # type: ignore[override]
-        """The attributes, by role."""
-        return Schema(self.attributes)
+        """The attributes, by role; a method that protects the whole table takes all for quasi-identifiers."""
+        if not self.entry.whole_table:
+            return Schema(self.attributes)
+        beside = (Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+        as_protected = {"role": Role.QUASI_IDENTIFIER}
+        return Schema(
+            {
+                name: attribute.model_copy(update=as_protected) if attribute.role in beside else attribute
+                for name, attribute in self.attributes.items()
+            }
+        )
 
     @cached_property
     def entry(self) -> Method:
@@ -197,7 +206,7 @@ class Recipe(BaseModel):
 
     @property
     def rows(self) -> str:
-        """What a row of a release is: "records", or of a private release that has none, "means" or "ranks"."""
+        """What a row of a release is: "records", or of a private release that has none, "drawn", "means" or "ranks"."""
         if self.privacy is None:
             return "records"
         private = self.entry.private

@@ -89,7 +89,7 @@ def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
 
 def describe_schema(recipe: Recipe) -> dict[str, Any]:
     """The first stage, for the manifest: the role of each attribute."""
-    return {"stage": "schema", "roles": {name: str(recipe.schema[name].role) for name in recipe.schema}}
+    return {"stage": "schema", "roles": {name: str(attribute.role) for name, attribute in recipe.attributes.items()}}
 
 
 def describe_space(recipe: Recipe) -> dict[str, Any]:

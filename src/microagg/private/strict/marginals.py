@@ -1,0 +1,157 @@
+"""One attribute alone: leaves that a noisy tree chose, with noisy counts that were repaired.
+
+The tree is PrivTree [1]_ with two children on the public measure: a node is halved while its count, less a little for
+each level, is above zero with noise. However deep it gets, the noise is that of a few levels. Its cost under
+*replacement* of a record and with integer noise is derived in docs/algorithms/ranked_graph.md.
+
+References
+----------
+.. [1] Zhang, J., Xiao, X. & Xie, X. (2016). PrivTree: a differentially private algorithm for hierarchical
+   decompositions. SIGMOD, 155-170. doi:10.1145/2882903.2882928
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg._typing import FloatArray, IntArray
+from microagg.privacy.budget import Budget
+from microagg.privacy.mechanism import Noise, add_laplace, laplace_draws
+from microagg.private.strict.records import Records
+from microagg.private.strict.scales import Scale
+
+__all__ = [
+    "COST_OF_SPLITS",
+    "LONGEST_LIST",
+    "Marginal",
+    "lowering_of",
+    "measure_marginal",
+    "noisy_tree",
+    "project",
+    "splits_share",
+]
+
+LONGEST_LIST = 32
+"""Ordered attributes of at most as many points are counted point by point, without a tree."""
+
+COST_OF_SPLITS = 4
+"""All splits of a tree together cost this over the scale of their noise, if one record is replaced."""
+
+_DEEPEST = 60
+_MOST_NODES = 4096  # of one level
+_NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The distribution of one attribute.
+
+    Attributes
+    ----------
+    scale : Scale
+    edges : ndarray of int64, of shape (n_leaves + 1,)
+        Leaf i holds the points ``edges[i] .. edges[i+1] - 1``.
+    mass : ndarray of shape (n_leaves,)
+        Sums to 1.
+    deviation : float
+        The standard deviation of the noise in a leaf's mass, before it was repaired.
+    """
+
+    scale: Scale
+    edges: IntArray
+    mass: FloatArray
+    deviation: float
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.mass)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether every leaf is one point."""
+        return self.n_leaves == self.scale.size
+
+
+def measure_marginal(
+    records: Records, attribute: int, scale: Scale, n_records: int, *, budget: Budget, noise: Noise
+) -> Marginal:
+    """Spend a budget on one attribute: all of it on a count of every point, or part of it on a tree of leaves."""
+    if scale.size <= LONGEST_LIST or not scale.ordered:
+        counts = records.count_points(attribute, scale.size)
+        # A replaced record leaves one count and enters another: 2 in all.
+        noisy = add_laplace(counts, 2, budget=budget, noise=noise, on=f"counts of the values of {scale.name}")
+        how = "list" if scale.ordered else "nominal"
+        return _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)
+    share = splits_share(n_records, budget.epsilon)
+    shares = budget.divide({"splits": share, "leaves": 1.0 - share})
+    edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)
+    draw = laplace_draws(2, budget=shares["leaves"], noise=noise, on=f"counts of all leaves of {scale.name}")
+    noisy = draw(records.count_runs(attribute, edges))
+    return _repaired(scale, edges, noisy, n_records, shares["leaves"].epsilon, "tree")
+
+
+def splits_share(n_records: int, epsilon: float) -> float:
+    """The part of an attribute's budget that its tree gets: more where there is little, to find the mass at all."""
+    return 0.4 if n_records * epsilon < 100 else 0.3
+
+
+def noisy_tree(records: Records, attribute: int, scale: Scale, *, budget: Budget, noise: Noise) -> IntArray:
+    """The edges of the leaves that a noisy tree chooses; spends all of `budget`.
+
+    Level by level, so that the noise of a level is drawn at once. Runs of one point and nodes of the deepest level are
+    leaves without asking; so are all nodes of a level that has more than is sensible, which only earlier answers
+    decide.
+    """
+    draw = laplace_draws(COST_OF_SPLITS, budget=budget, noise=noise, on=f"all splits of {scale.name}")
+    per_level = lowering_of(budget.epsilon)
+    starts, ends = np.array([0], dtype=np.int64), np.array([scale.size], dtype=np.int64)
+    leaves: list[IntArray] = []
+    for depth in range(_DEEPEST):
+        small = ends - starts <= 1
+        leaves.append(ends[small])
+        starts, ends = starts[~small], ends[~small]
+        if len(starts) == 0 or len(starts) > _MOST_NODES:
+            break
+        counts = _counts_of_nodes(records, attribute, starts, ends)
+        lowered = np.maximum(counts - depth * per_level, -per_level)
+        split = draw(lowered) > 0
+        leaves.append(ends[~split])
+        starts, ends = starts[split], ends[split]
+        middles = scale.halve(starts, ends)
+        starts, ends = np.column_stack([starts, middles]).ravel(), np.column_stack([middles, ends]).ravel()
+    leaves.append(ends)
+    return np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *leaves]))
+
+
+def lowering_of(epsilon: float) -> int:
+    """What counts are lowered by at each level: at least ln 2 scales of the noise, which the proof asks for."""
+    return min(math.ceil(COST_OF_SPLITS / epsilon * math.log(2) * (1 + 1e-9)), 2**56)
+
+
+def _counts_of_nodes(records: Records, attribute: int, starts: IntArray, ends: IntArray) -> IntArray:
+    """How many records lie in each of several runs that do not overlap, in ascending order."""
+    edges = np.column_stack([starts, ends]).ravel()
+    return records.count_runs(attribute, edges)[::2]
+
+
+def _repaired(scale: Scale, edges: IntArray, noisy: IntArray, n_records: int, epsilon: float, how: str) -> Marginal:
+    """Masses from noisy counts: what noise alone explains is taken as none, and the rest is moved to sum to 1."""
+    least = _NOISE_ALONE[how] * 2.0 / epsilon
+    counts = noisy.astype(np.float64)
+    if (counts >= least).any():
+        counts = np.where(counts < least, 0.0, counts)
+    deviation = math.sqrt(2.0) * 2.0 / epsilon / n_records
+    return Marginal(scale, edges, project(counts / n_records), deviation)
+
+
+def project(values: FloatArray) -> FloatArray:
+    """The nearest point of all that are not negative and sum to 1, by least squares."""
+    descending = np.sort(values)[::-1]
+    excess = np.cumsum(descending) - 1.0
+    places = np.arange(1, len(values) + 1)
+    last = np.flatnonzero(descending - excess / places > 0)[-1]
+    projected = np.maximum(values - excess[last] / (last + 1), 0.0)
+    return np.asarray(projected / projected.sum(), dtype=np.float64)
