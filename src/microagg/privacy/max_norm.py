@@ -26,6 +26,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 __all__ = ["RandomBits", "max_norm_noise", "radius_from"]
@@ -88,6 +89,7 @@ def _look_up(drawn: int, precision: int, weights: _Weights) -> int | None:
     return None
 
 
+@lru_cache(maxsize=4)
 def _enclosed_weights(dimension: int, epsilon: Fraction, precision: int) -> _Weights:
     """Weights relative to that of the likeliest radius, down and up from it until they are below one unit."""
     unit = 1 << precision
