@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg._version import __version__
-from microagg.cli.budget import budget
+from microagg.cli.budget.commands import budget
 from microagg.cli.check import check
 from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo

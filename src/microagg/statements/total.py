@@ -64,7 +64,7 @@ class SpentSoFar:
         others = (
             f"{'One release' if self.others == 1 else f'{self.others} releases'} "
             f"{'is' if self.others == 1 else 'are'} no part of that: whoever sees "
-            f"{'it' if self.others == 1 else 'one of them'}, too, has no promise about the original records from that sum."
+            f"{'it' if self.others == 1 else 'one of them'}, too, has no promise about the original records from it."
             if self.others
             else ""
         )
