@@ -78,6 +78,12 @@ def test_from_a_cap_to_the_refusal_and_beyond():
         run("check", folder)
 
 
+def test_a_refusal_comes_before_the_file_is_read():
+    run("budget", "start", "data.csv", "--cap", 0.5)
+    Path("data.csv").write_text("no such column\n1\n")
+    assert "above the cap" in release("out", code=1).stderr
+
+
 def test_messages_name_what_is_wrong_and_what_mends_it():
     assert "microagg budget start data.csv --cap EPSILON" in run("budget", "show", "data.csv", code=2).stderr
     assert "no ledger is kept" in release("out", "--state-total", code=2).stderr

@@ -36,7 +36,8 @@ def private(epsilon: float = 1.0, **changes) -> Recipe:
 
 
 ALIGNED = {"method": "dp_individual_ranking", "k": 3, "privacy": {"epsilon": 1.0, "form": "aligned"}}
-INDIVIDUAL = {"method": "dp_moments", "k": 6, "privacy": {"epsilon": 1.0}}
+MOMENTS = {"method": "dp_moments", "k": 6, "privacy": {"epsilon": 1.0}}
+INDIVIDUAL = {"method": "dp_moments", "k": 6, "privacy": {"epsilon": 1.0, "statistics": "spectra"}}
 BESIDE = {"attributes": {**BOUNDED, "y": "confidential"}}
 FROM_DATA = {
     "privacy": {"epsilon": 1.0, "bounds": "from_data"},
@@ -189,7 +190,9 @@ def test_a_release_whose_writing_failed_is_marked_until_it_is_written(data, tmp_
 
 
 @pytest.mark.parametrize(
-    "changes", [ALIGNED, INDIVIDUAL, BESIDE, FROM_DATA], ids=["aligned", "moments", "part", "bounds"]
+    "changes",
+    [ALIGNED, MOMENTS, INDIVIDUAL, BESIDE, FROM_DATA],
+    ids=["aligned", "moments", "individual", "part", "bounds"],
 )
 def test_releases_that_do_not_cover_the_original_records_are_listed_apart_and_count_against_the_cap(data, changes):
     Account.start(data, cap=2.5)

@@ -76,6 +76,7 @@ def release(
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
+    from microagg.releases.account.spending import Spending
     from microagg.releases.folder.atomic import refuse_existing
     from microagg.releases.folder.json_files import read_json
     from microagg.releases.folder.signing import require_key
@@ -111,6 +112,7 @@ def release(
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     strategy_of(chosen).require_room_in(target)  # before anything is spent
+    Spending.of(data, chosen, seed=seed, stated=state_total)  # before the file is read, which may take long
     with shows_progress():
         table = read_table(data, chosen, as_text=target.is_text)
         made = make_release(table, chosen, seed=seed, source=data, state_total=state_total)

@@ -112,6 +112,7 @@ class Spending:
 
     def _line(self, salt: str) -> dict[str, Any]:
         first = next(iter(self._guarantees), None)
+        covers = self._epsilon is not None and first is not None and all(one.covers_records for one in self._guarantees)
         return {
             "event": "release",
             "id": self.id,
@@ -120,7 +121,7 @@ class Spending:
             "promises": list(dict.fromkeys(one.title for one in self._guarantees)),
             "target": None if first is None else first.target,
             "unit": None if first is None else first.unit,
-            "covers_records": self._epsilon is not None and all(one.covers_records for one in self._guarantees),
+            "covers_records": covers,
             "seeded": self._seeded,
             "fingerprint": fingerprint(salt, self._sha256),
         }

@@ -56,8 +56,8 @@ def account_text(account: Account) -> str:
         lines += _paragraph(f"{meaning} {STATED_BY_HAND}" if by_hand else meaning)
     if account.apart:
         lines += ["", "Other releases:", *_table(account.apart)]
-        spent = sum((one.spent for one in account.apart), Fraction(0))
-        says = [APART, VOID if account.on_records else "", COUNTED.format(sum=_spent(spent)) if spent else ""]
+        on_others = account.spent - account.spent_on_records
+        says = [APART, VOID if account.on_records else "", COUNTED.format(sum=_spent(on_others)) if on_others else ""]
         lines += _paragraph(" ".join(sentence for sentence in says if sentence))
     notes = [*_notes(account), KNOWN.format(started=account.started)]
     lines += ["", *(line for note in notes for line in _paragraph(note, "- "))]
