@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from microagg.partition.rearrange.arrays import rearrange
     from microagg.recipe.recipe import Recipe
+    from microagg.releases.account.account import Account
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MDAV",
     "VMDAV",
+    "Account",
     "Attribute",
     "Comparison",
     "Evaluation",
@@ -85,6 +87,7 @@ _HOME = {
     "NearOptimal": "microagg.partition.near_optimal",
     "OptimalUnivariate": "microagg.partition.univariate",
     "Projection": "microagg.partition.projection",
+    "Account": "microagg.releases.account.account",
     "Attribute": "microagg.schema.attribute",
     "Comparison": "microagg.evaluation.compare",
     "compare": "microagg.evaluation.compare",

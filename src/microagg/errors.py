@@ -27,6 +27,7 @@ __all__ = [
     "ParameterError",
     "RecipeError",
     "ReportWarning",
+    "SafeNote",
     "TableError",
     "did_you_mean",
     "place_of",
@@ -60,6 +61,10 @@ class GuaranteeError(MicroaggError):
 
 class ReportWarning(UserWarning):
     """A release was written without the report that was asked for: making it failed in an unforeseen way."""
+
+
+class SafeNote(str):
+    """A note on an error (``error.add_note``) that holds no value of a record, whatever the error's message does."""
 
 
 def place_of(error: BaseException) -> str:

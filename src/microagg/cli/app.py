@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg._version import __version__
+from microagg.cli.budget.commands import budget
 from microagg.cli.check import check
 from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
@@ -73,6 +74,7 @@ def register_command(command: Callable[..., None]) -> Callable[..., None]:
 
 for _command in COMMANDS:
     register_command(_command)
+app.add_typer(budget)
 
 
 def main() -> None:

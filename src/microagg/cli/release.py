@@ -59,6 +59,12 @@ def release(
     sign: Annotated[
         Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can see who published.")
     ] = None,
+    state_total: Annotated[
+        bool,
+        typer.Option(
+            "--state-total", help="The statement says what the file's releases spent (see 'microagg budget')."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     *,
@@ -70,12 +76,14 @@ def release(
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
+    from microagg.releases.account.spending import Spending
     from microagg.releases.folder.atomic import refuse_existing
     from microagg.releases.folder.json_files import read_json
     from microagg.releases.folder.signing import require_key
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release as make_release
     from microagg.releases.release import FILES, STATEMENT
+    from microagg.releases.strategy import strategy_of
     from microagg.statements.exposure_text import TITLE, describe_exposure
     from microagg.statements.statement import printable
     from microagg.tables.formats.declared_missing import declared_missing_phrase
@@ -103,9 +111,11 @@ def release(
         chosen = chosen.changed({"rearrange.by": rearrange})
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
+    strategy_of(chosen).require_room_in(target)  # before anything is spent
+    Spending.of(data, chosen, seed=seed, stated=state_total)  # before the file is read, which may take long
     with shows_progress():
         table = read_table(data, chosen, as_text=target.is_text)
-        made = make_release(table, chosen, seed=seed, source=data)
+        made = make_release(table, chosen, seed=seed, source=data, state_total=state_total)
         if_interrupted(lambda: _told_of_interrupt(output, before))
         with hears_report_warnings() as unreported:
             folder = made.save(output, format=target.name, report=report, overwrite=overwrite, sign=sign)
@@ -168,6 +178,8 @@ def release(
         say(f"Information loss: {made.information_loss:.4f} % ({LOSS_OF_CELLS})")
     for remark in written["remarks"]:
         say(f"Note: {remark}")
+    for line in made.spending.words:
+        say(line)
     say(f"What is and is not promised: {output / 'statement.txt'}")
     if report and not unreported:
         say(f"To read, print and sign: {output / 'report.html'}")

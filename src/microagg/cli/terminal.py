@@ -18,7 +18,7 @@ import typer
 
 from microagg._progress import shown_by
 from microagg._progress_lines import lines_of_progress
-from microagg.errors import GuaranteeError, MicroaggError, place_of
+from microagg.errors import GuaranteeError, MicroaggError, SafeNote, place_of
 
 __all__ = [
     "Aligned",
@@ -134,20 +134,25 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
         try:
             with _interrupts.heard():
                 return command(*args, **kwargs)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            _say_notes(error)
             _interrupts.end()
         except GuaranteeError as error:
+            _say_notes(error)
             fail(str(error), NOT_MET)
         except MicroaggError as error:
+            _say_notes(error)
             fail(str(error), BAD_INPUT)
         except BrokenPipeError:  # whoever reads has seen enough, as in `microagg methods | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed in vain
             raise typer.Exit(PIPE_CLOSED) from None
         except OSError as error:
+            _say_notes(error)
             fail(f"{error.strerror or type(error).__name__}: {Path(str(error.filename or '')).name!r}", BAD_INPUT)
         except typer.Exit:
             raise
         except Exception as error:
+            _say_notes(error)
             if _interrupts.count:  # in the middle of an import, say
                 _interrupts.end()
             if os.environ.get("MICROAGG_DEBUG"):
@@ -159,6 +164,13 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
             )
 
     return guarded
+
+
+def _say_notes(error: BaseException) -> None:
+    """Say what was noted on an error by us; notes of others may hold values of records."""
+    for note in getattr(error, "__notes__", ()):
+        if isinstance(note, SafeNote):
+            say(f"Note: {note}")
 
 
 @contextmanager

@@ -32,6 +32,7 @@ EPSILON_IDP = "epsilon-individual differential privacy"
 # What a promise of differential privacy is about. Only a method whose whole output is proved may name the first.
 ORIGINAL_RECORDS = "the original records"
 MICROAGGREGATED = "the microaggregated data set, given the partition; not the original records"
+_WHOLE_RECORD = "one record"
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,11 @@ class Guarantee:
     def private(self) -> bool:
         """Whether it is a promise of differential privacy."""
         return self.model in (EPSILON_DP, EPSILON_IDP)
+
+    @property
+    def covers_records(self) -> bool:
+        """Whether it is epsilon-differential privacy of whole original records: only such promises add up to one."""
+        return (self.model, self.target, self.unit) == (EPSILON_DP, ORIGINAL_RECORDS, f"replace {_WHOLE_RECORD}")
 
     @property
     def title(self) -> str:
@@ -285,7 +291,7 @@ def differential_privacy(
     of_records = target == ORIGINAL_RECORDS
     if of_records and unprotected:
         target = f"the protected attributes of {target}"
-    whole = "one record" if not unprotected else "the protected attributes of one record"
+    whole = _WHOLE_RECORD if not unprotected else "the protected attributes of one record"
     if bounds_from_data:
         target += (
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"

@@ -17,6 +17,7 @@ from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import recount, require_k, require_public, values_out_of_type
 from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
+from microagg.releases.account.spending import Spending
 from microagg.releases.input import numbers_of_text
 from microagg.releases.prepare import Prepared
 from microagg.releases.release import Release
@@ -41,7 +42,14 @@ INDEX_DROPPED = (
 )
 
 
-def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str | Path | None = None) -> Release:
+def release(
+    table: Any,
+    recipe: Recipe,
+    *,
+    seed: int | None = None,
+    source: str | Path | None = None,
+    state_total: bool = False,
+) -> Release:
     """Make a release of a table: recounted, with its statement and manifest.
 
     Parameters
@@ -55,7 +63,10 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         ``[aggregate] form = "sampled"``, and the noise of differentially private methods, for research; the statement
         then says so. Without it chance comes from the system's source of randomness.
     source : path, optional
-        The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of.
+        The file the table was read from; its bytes are then what the manifest's input fingerprint is taken of. If a
+        ledger is kept beside it (:class:`microagg.Account`), a differentially private release is recorded there.
+    state_total : bool, default False
+        Whether the statement carries what releases of the same file spent so far, by that ledger.
 
     Returns
     -------
@@ -68,7 +79,8 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     InputError
         The table does not fit the recipe. Nothing was written; the message names columns and counts, not values.
     GuaranteeError
-        The guarantee does not hold on the released table.
+        The guarantee does not hold on the released table; or the release would bring what the ledger of `source` has
+        as spent above its cap, and no noise was drawn.
 
     Examples
     --------
@@ -80,12 +92,23 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     [21, 21, 62, 62]
     """
     _check_arguments(recipe, seed)
+    # The ledger of the file, if one is kept: a release above its cap is refused before anything is done.
+    spending = Spending.of(source, recipe, seed=seed, stated=state_total)
+    with spending.noting_failure():
+        return _release(table, recipe, seed, source, spending, state_total=state_total)
+
+
+def _release(
+    table: Any, recipe: Recipe, seed: int | None, source: str | Path | None, spending: Spending, *, state_total: bool
+) -> Release:
     strategy = strategy_of(recipe)
+    strategy.before_noise = spending.pay
 
     # The input: every column declared, every value one that a file can show, codes for "missing" missing.
     frame = _checked_frame(table, recipe)
     dropped = _say_index_is_dropped(table, private=strategy.is_private)
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
+    spending.know(sha256=digest.sha256)
     frame = frame_without_codes(frame, recipe.input.missing)
 
     # The records that take part, their attributes as numbers, missing values settled.
@@ -104,11 +127,17 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
     remarks = [*dropped, *prepared.remarks, *output.remarks, *strategy.remarks(seed)]
     budget = strategy.describe_budget(output)
     statement = replace(statement, remarks=tuple(dict.fromkeys(remarks)), seeded=seed is not None, budget=budget)
+    spending.know(guarantees=guarantees)
+    if strategy.is_private:
+        spending.pay()  # it was, before noise: a method that drew none is refused by now
+    if state_total:
+        statement = replace(statement, total=spending.total)
     manifest = Manifest(
         recipe=recipe.as_dict(),
         stages=(describe_schema(recipe), *output.stages.as_list(recipe.entry, recipe.k)),
         input={"n_records": frame.n_records, "n_columns": len(frame.names), **strategy.describe_input(digest)},
         seeded=seed is not None,
+        id=spending.id,
     )
     return Release(
         frame=released,
@@ -121,6 +150,7 @@ def release(table: Any, recipe: Recipe, *, seed: int | None = None, source: str 
         original=frame,
         origins=origins,
         exposure=exposure,
+        spending=spending,
     )
 
 

@@ -16,6 +16,7 @@ from microagg.methods.output import Block
 from microagg.privacy.verify import Recount, recount, require_k, require_public, values_out_of_type
 from microagg.recipe.output import Formulas, follow_formula_policy
 from microagg.recipe.recipe import Recipe
+from microagg.releases.account.spending import Spending
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
@@ -70,6 +71,8 @@ class Release:
         For each released record its place in the input; None if rows are not records. Internal.
     exposure : Exposure or None
         What k does not hide in a k-anonymous release, counted exactly. Internal; the statement has it rounded.
+    spending : Spending
+        What the ledger of the data knows of it, if one is kept. Internal.
     """
 
     frame: Frame = field(repr=False)
@@ -82,6 +85,7 @@ class Release:
     original: Frame | None = field(default=None, repr=False)
     origins: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     exposure: Exposure | None = field(default=None, repr=False)
+    spending: Spending = field(default_factory=Spending, repr=False, compare=False)
 
     @property
     def table(self) -> Any:
@@ -134,7 +138,10 @@ class Release:
         strategy.require_room_in(file_format)
         name = f"table.{format}"
         beside: dict[str, str] = {}
-        with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
+        with (
+            self.spending.of_writing(folder),
+            whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial,
+        ):
             table, remarks = follow_formula_policy(
                 with_needed_labels(self.frame.table), self.recipe.output.formulas, file_format
             )

@@ -7,7 +7,7 @@ found on a table; :func:`microagg.releases.pipeline.release` and the checks ask 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg.errors import TableError
@@ -21,6 +21,7 @@ from microagg.private.ledger import require_spent
 from microagg.private.public_types import with_public_columns
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
+from microagg.releases.account.spending import pay_first
 from microagg.releases.cells import form_cells
 from microagg.releases.prepare import Prepared, prepare, unprepared
 from microagg.releases.values import mix_values
@@ -52,6 +53,8 @@ class Strategy(ABC):
         Whether nothing but noise may tell what the records hold: then nothing of the input is fingerprinted.
     is_counted : bool
         Whether what is promised can be counted on the released table.
+    before_noise : function
+        Called before the first noise is drawn, if any is.
     """
 
     is_private: ClassVar[bool] = False
@@ -59,6 +62,7 @@ class Strategy(ABC):
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
+        self.before_noise: Callable[[], None] = lambda: None
 
     def prepare(self, frame: Frame) -> Prepared:
         """The records that take part, with missing values and weights settled."""
@@ -163,7 +167,7 @@ class NoiseUnderBudget(Strategy):
         return unprepared(frame)
 
     def make(self, prepared: Prepared, seed: int | None) -> MethodOutput:
-        return protect(prepared.frame, self.recipe, noise_from(seed))
+        return protect(prepared.frame, self.recipe, pay_first(noise_from(seed), self.before_noise))
 
     def guarantees(self, blocks: Blocks) -> tuple[Guarantee, ...]:
         return (self.recipe.entry.private.guarantee(self.recipe),)

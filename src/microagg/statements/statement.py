@@ -12,6 +12,7 @@ from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.verify import Recount
 from microagg.statements.exposure_text import TITLE, describe_exposure
 from microagg.statements.requirements import RequirementCount
+from microagg.statements.total import SpentSoFar
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["Statement", "printable"]
@@ -53,6 +54,8 @@ class Statement:
         What was counted on the released table of what its confidential values must be like.
     exposure : tuple of dict or None
         For a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
+    total : SpentSoFar or None
+        For a differentially private release, if asked for: what releases of the same table spent so far.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -63,6 +66,7 @@ class Statement:
     budget: Mapping[str, Any] | None = None
     exposure: tuple[Mapping[str, Any], ...] | None = None
     requirements: tuple[RequirementCount, ...] = ()
+    total: SpentSoFar | None = None
 
     @property
     def for_publication(self) -> bool:
@@ -80,6 +84,7 @@ class Statement:
             **({"requirements": [count.as_dict() for count in self.requirements]} if self.requirements else {}),
             **({} if self.exposure is None else {"exposure": [dict(one) for one in self.exposure]}),
             **({} if self.budget is None else {"budget": dict(self.budget)}),
+            **({} if self.total is None else {"total": self.total.as_dict()}),
             "remarks": self._all_remarks(),
         }
 
@@ -104,6 +109,7 @@ class Statement:
             budget=content.get("budget"),
             requirements=tuple(RequirementCount.from_dict(one) for one in content.get("requirements", ())),
             exposure=None if "exposure" not in content else tuple(dict(one) for one in content["exposure"]),
+            total=None if "total" not in content else SpentSoFar.from_dict(content["total"]),
         )
 
     def as_json(self) -> str:
@@ -167,7 +173,9 @@ class Statement:
         ]
         if len(lines) > _SHOWN:
             lines[_SHOWN:] = [f"and by {len(lines) - _SHOWN:,} more, which statement.json lists"]
-        return [f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:", *_bullets(lines)]
+        spent = f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:"
+        total = [] if self.total is None else ["Releases of the same table so far:", *_bullets(self.total.sentences)]
+        return [spent, *_bullets(lines), *total]
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)

@@ -18,6 +18,7 @@ from microagg.recipe.output import ESCAPED, KEPT, Formulas
 from microagg.releases.check.ledger import fault_of_expenses
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.remarks import fault_of_remarks
+from microagg.releases.check.total import check_total
 from microagg.releases.folder.json_files import same
 from microagg.releases.release import STATEMENT, STATEMENT_TEXT, read_as_written
 from microagg.statements.promises import NOISE_FROM_SEED
@@ -41,6 +42,7 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
         return [Finding("statement", False, "says something that does not follow from the rest of it")]
     return [
         _check_promise_and_ledger(release, statement),
+        *check_total(release, statement),
         _check_counts(release, statement),
         _check_seed(release, statement),
         _check_remarks(release, statement),

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "same"]
+__all__ = ["parse_json", "read_json", "same"]
 
 _LARGEST = 1 << 28
 
@@ -21,8 +21,13 @@ def read_json(path: Path) -> Any:
     """
     if path.stat().st_size > _LARGEST:
         raise ValueError("too large")
+    return parse_json(path.read_text(encoding="utf-8"))
+
+
+def parse_json(text: str) -> Any:
+    """What a text of JSON holds; ValueError as of :func:`read_json`."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_refuse)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("nests too deep") from None
 

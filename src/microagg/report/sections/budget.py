@@ -6,6 +6,7 @@ from typing import Any
 
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
+from microagg.statements.total import SpentSoFar
 
 __all__ = ["BUDGET"]
 
@@ -15,6 +16,7 @@ def _budget(source: ReportSource) -> dict[str, Any] | None:
     ledger = None if source.statement is None else source.statement.get("budget")
     if ledger is None:
         return None
+    total = source.statement.get("total") if source.statement else None
     return {
         "epsilon": ledger["epsilon"],
         "spent": ledger["spent"],
@@ -22,6 +24,7 @@ def _budget(source: ReportSource) -> dict[str, Any] | None:
             {key: one.get(key) for key in ("mechanism", "on", "epsilon", "sensitivity", "scale", "draws")}
             for one in ledger["expenses"]
         ],
+        **({} if total is None else {"total": list(SpentSoFar.from_dict(total).sentences)}),
     }
 
 

@@ -1,0 +1,1 @@
+"""``microagg budget`` and the commands below it."""
