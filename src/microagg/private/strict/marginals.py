@@ -42,7 +42,14 @@ COST_OF_SPLITS = 4
 
 _DEEPEST = 60
 _MOST_NODES = 4096  # of one level
-_NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
+_TREE_PAYS = 80.0  # records x epsilon; with less, a tree's splits cost more than they tell
+_FEW_BINS = 8
+_NOISE_ALONE = {
+    "tree": 2.0,
+    "bins": 1.0,
+    "nominal": 1.0,
+    "list": 0.0,
+}  # counts below so many scales of noise are taken as none
 
 
 @dataclass(frozen=True)
@@ -78,13 +85,19 @@ class Marginal:
 def measure_marginal(
     records: Records, attribute: int, scale: Scale, n_records: int, *, budget: Budget, noise: Noise
 ) -> Marginal:
-    """Spend a budget on one attribute: all of it on a count of every point, or part of it on a tree of leaves."""
+    """Spend a budget on one attribute: on counts of all points, of a few even parts, or of leaves that a tree chose."""
     if scale.size <= LONGEST_LIST or not scale.ordered:
         counts = records.count_points(attribute, scale.size)
         # A replaced record leaves one count and enters another: 2 in all.
         noisy = add_laplace(counts, 2, budget=budget, noise=noise, on=f"counts of the values of {scale.name}")
         how = "list" if scale.ordered else "nominal"
         return _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)
+    if n_records * budget.epsilon < _TREE_PAYS:
+        edges = scale.cut_evenly(_FEW_BINS)
+        # As above: 2 in all.
+        on = f"counts of {len(edges) - 1} even parts of {scale.name}"
+        noisy = add_laplace(records.count_runs(attribute, edges), 2, budget=budget, noise=noise, on=on)
+        return _repaired(scale, edges, noisy, n_records, budget.epsilon, "bins")
     share = splits_share(n_records, budget.epsilon)
     shares = budget.divide({"splits": share, "leaves": 1.0 - share})
     edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)

@@ -21,7 +21,9 @@ from microagg.private.strict.tables import masses_of_groups, without_noise
 __all__ = ["Model", "TableQuestions", "build_model", "empty_model"]
 
 _SWEEPS = 12
+_SWEEPS_BETWEEN = 2  # after each further table, so that the next is chosen where the model is still off
 _MOST_FACTOR = 4.0
+_NOISE_COUNTS = 1.0  # scales of noise that each free cell of a table must be worth to be chosen
 _POOL = (20_000, 200_000)
 
 
@@ -106,17 +108,19 @@ class TableQuestions:
         self._choices = iter(_parts(choices, plan.n_choices, "a choice of two attributes"))
         self._tables = iter(_parts(tables, plan.n_tables, "a table of two attributes"))
         self.deviation = 0.0
+        self._table_scale = 2.0 / (tables.epsilon / max(plan.n_tables, 1))
 
     def distance(self, pair: tuple[int, int], model: FloatArray) -> int:
-        """How many records the table is off the model's, less what chance alone would make of a true model.
+        """How many records the table is off the model's, less what chance and the noise of a table would make of it.
 
-        Both are counts. A replaced record moves two cells by one each: the distance by at most 2. What is taken off
-        depends on the model alone.
+        Both tables are counts. A replaced record moves two cells by one each: the distance by at most 2. What is taken
+        off depends on the model and on public facts.
         """
         expected = self._n_records * model
         by_chance = min(float(np.sqrt(2.0 / math.pi * expected).sum()), float(self._n_records))
+        by_noise = _NOISE_COUNTS * (model.shape[0] - 1) * (model.shape[1] - 1) * self._table_scale
         off = self._records.count_table(*pair, model.shape) - np.rint(expected).astype(np.int64)
-        return int(np.abs(off).sum()) - round(by_chance)
+        return int(np.abs(off).sum() - round(by_chance + by_noise))
 
     def choose(self, pairs: Sequence[tuple[int, int]], distances: dict[tuple[int, int], int]) -> tuple[int, int]:
         """Privately, a pair whose table is far off."""
@@ -144,10 +148,13 @@ def build_model(model: Model, questions: TableQuestions, plan: Plan, rng: np.ran
     if plan.n_tree:
         _join_nominals(model, questions, pairs, targets, rng)
     rest = [pair for pair in pairs if pair not in {tuple(sorted(one)) for one, _ in targets}]
+    for _ in range(plan.n_more):
+        pair = rest[0] if plan.all_pairs else _furthest(model, questions, rest)
+        rest.remove(pair)
+        targets.append((pair, _denoised(model, questions, pair, model.table(*pair))))
+        _rake(model, targets, _SWEEPS_BETWEEN)
     if plan.n_more:
-        for pair in _furthest(model, questions, rest, plan):
-            targets.append((pair, _denoised(model, questions, pair, model.table(*pair))))
-        _rake(model, targets)
+        _rake(model, targets, _SWEEPS)
     return model
 
 
@@ -179,17 +186,9 @@ def _join_nominals(
         targets.append(((old, new), table))
 
 
-def _furthest(
-    model: Model, questions: TableQuestions, pairs: list[tuple[int, int]], plan: Plan
-) -> list[tuple[int, int]]:
-    """The pairs that get further tables: all, or privately those whose tables are furthest off the model's."""
-    if plan.all_pairs:
-        return pairs
-    distances = {pair: questions.distance(pair, model.table(*pair)) for pair in pairs}
-    chosen: list[tuple[int, int]] = []
-    for _ in range(plan.n_more):
-        chosen.append(questions.choose([pair for pair in pairs if pair not in chosen], distances))
-    return chosen
+def _furthest(model: Model, questions: TableQuestions, pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    """Privately, a pair whose table is far off the model's."""
+    return questions.choose(pairs, {pair: questions.distance(pair, model.table(*pair)) for pair in pairs})
 
 
 def _denoised(model: Model, questions: TableQuestions, pair: tuple[int, int], base: FloatArray) -> FloatArray:
@@ -198,9 +197,9 @@ def _denoised(model: Model, questions: TableQuestions, pair: tuple[int, int], ba
     return without_noise(noisy, base, questions.deviation, ordered, (model.masses[pair[0]], model.masses[pair[1]]))
 
 
-def _rake(model: Model, targets: Sequence[tuple[tuple[int, int], FloatArray]]) -> None:
+def _rake(model: Model, targets: Sequence[tuple[tuple[int, int], FloatArray]], sweeps: int) -> None:
     """Weigh the pool until its tables and marginals are as measured: iterative proportional fitting."""
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         for (one, other), table in targets:
             factors = _factors(table, model.table(one, other))
             model.weights *= factors[model.pool[:, one], model.pool[:, other]]

@@ -12,9 +12,10 @@ PARTS = ("marginals", "dependence", "choices", "tables")
 
 _RICH = 3000.0  # records x epsilon / attributes, from which tables beat the copula of numbers
 _NUMBERS_FEW = (0.8, 0.2, 0.0, 0.0)
-_NUMBERS_MANY = (0.75, 0.25, 0.0, 0.0)
+_NUMBERS_MANY = (0.65, 0.35, 0.0, 0.0)
 _NUMBERS_RICH = (0.6, 0.08, 0.08, 0.24)
-_MIXED = (0.5, 0.05, 0.1, 0.35)
+_MIXED = (0.5, 0.07, 0.09, 0.34)
+_NUMBERS_COUNT = 2.5  # times what categories do, in the share of the marginals: a tree needs more than a short list
 _FEW = 8
 
 
@@ -32,6 +33,8 @@ class Plan:
         Further tables, where the model is furthest off.
     all_pairs : bool
         Whether every pair of attributes gets a table, so that nothing is chosen.
+    ordered_weight : float
+        How much more of the marginals' share an ordered attribute gets than a nominal one.
     """
 
     marginals: float
@@ -41,6 +44,7 @@ class Plan:
     n_tree: int
     n_more: int
     all_pairs: bool
+    ordered_weight: float = _NUMBERS_COUNT
 
     @property
     def n_tables(self) -> int:
@@ -49,6 +53,12 @@ class Plan:
     @property
     def n_choices(self) -> int:
         return self.n_tree + (0 if self.all_pairs else self.n_more)
+
+    def weights_of(self, ordered: Mapping[str, bool]) -> dict[str, float]:
+        """How the marginals' share is divided: for each attribute its part, given whether it is ordered."""
+        parts = {name: self.ordered_weight if is_ordered else 1.0 for name, is_ordered in ordered.items()}
+        whole = sum(parts.values())
+        return {name: part / whole for name, part in parts.items()}
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,7 +92,7 @@ def make_plan(
     n_tree = max(n_nominal if n_ordered else n_nominal - 1, 0) if with_tables else 0
     rich = n_records * epsilon / n_attributes >= _RICH
     if n_more is None:
-        n_more = n_attributes // 2 if n_tree else n_attributes if rich else 0
+        n_more = n_attributes * 5 // 8 if n_tree else n_attributes if rich else 0
     n_more = min(n_more, n_pairs - n_tree) if with_tables else 0
     if n_tree:
         parts = _MIXED
@@ -100,7 +110,7 @@ def _without_idle_parts(plan: Plan, n_ordered: int, records_times_epsilon: float
     """Give what has nothing to be spent on to what has."""
     n_same_sides = n_ordered * (n_ordered - 1) // 2
     # Noise of the size of the table says nothing: its share is better spent elsewhere.
-    hopeless = plan.dependence * records_times_epsilon < 2 * n_same_sides
+    hopeless = plan.dependence * records_times_epsilon < n_same_sides
     if (n_same_sides == 0 or hopeless) and plan.dependence:
         to_tables = plan.n_tables > 0
         plan = replace(

@@ -61,6 +61,7 @@ def measure(
     names = [scale.name for scale in scales]
     used = {part: getattr(plan, part) for part in PARTS if getattr(plan, part) > 0}
     shares = budget.divide(used, attributes=dict.fromkeys(used, names))
+    weights = weights or plan.weights_of({scale.name: scale.ordered for scale in scales})
     marginals = _measure_marginals(records, scales, n_records, shares["marginals"], noise, weights)
     ordered = [j for j, scale in enumerate(scales) if scale.ordered]
     correlations = np.eye(len(ordered))
@@ -98,9 +99,9 @@ def _measure_marginals(
     n_records: int,
     budget: Budget,
     noise: Noise,
-    weights: Mapping[str, float] | None,
+    weights: Mapping[str, float],
 ) -> list[Marginal]:
-    shares = budget.divide(weights or [scale.name for scale in scales])
+    shares = budget.divide(weights)
     return [
         measure_marginal(records, j, scale, n_records, budget=shares[scale.name], noise=noise)
         for j, scale in enumerate(scales)

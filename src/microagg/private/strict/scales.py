@@ -101,17 +101,27 @@ class Scale:
         share: FloatArray = 0.5 * points / max(self.size - 1, 1) + 0.5 * (logs - low) / max(high - low, 1e-12)
         return share
 
+    def cut_evenly(self, count: int) -> IntArray:
+        """Edges of `count` parts that are equal on the public measure; fewer where there are not as many points."""
+        targets = np.arange(1, count) / count
+        edges = np.ceil(self._at_measure(targets, np.zeros(count - 1), np.full(count - 1, self.size - 1.0)))
+        return np.unique([0, *edges.astype(np.int64).tolist(), self.size]).astype(np.int64)
+
     def halve(self, starts: IntArray, ends: IntArray) -> IntArray:
         """For each run of points ``start .. end - 1`` of at least two, the point that begins its upper half."""
         low: FloatArray = starts.astype(np.float64)
         high: FloatArray = ends.astype(np.float64) - 1.0
         target = (self.measure(low) + self.measure(high)) / 2
+        middles: IntArray = np.clip(np.ceil(self._at_measure(target, low, high)).astype(np.int64), starts + 1, ends - 1)
+        return middles
+
+    def _at_measure(self, targets: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """The points between `low` and `high` that have the given measures, by bisection."""
         for _ in range(60):
             middle = (low + high) / 2
-            below = self.measure(middle) < target
+            below = self.measure(middle) < targets
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        middles: IntArray = np.clip(np.ceil(low).astype(np.int64), starts + 1, ends - 1)
-        return middles
+        return low
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
