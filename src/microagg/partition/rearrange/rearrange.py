@@ -25,6 +25,7 @@ from microagg.space.points import Points
 __all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
 
 _LADDER = (1.0, 1.6, 2.5, 4.0)  # sizes of starting cells, relative to the smallest that will do
+_LED_SIZES = (1.0, 1.4, 2.0)  # of near-optimal cells that are led towards the requirements, relative to k
 _WILL_DO = 0.5  # share of stratified cells that satisfy the requirements, for their size to be tried
 _GROWTH = 1.5
 _MENDED_UP_TO = 20_000  # records
@@ -170,18 +171,18 @@ class _Work:
         return Rearranged(self._mended(self._first_cells(), exchanges=False))
 
     def search(self) -> Rearranged:
-        starts = self._starts()
-        settings = SEARCH_EFFORTS[self.effort]
-        chances = chance_states(self.random_state, len(starts) + settings.runs)
-        runs = self.arrangement.search(starts, settings, chances)
+        near_optimal, settings = self._near_optimal(), SEARCH_EFFORTS[self.effort]
+        starts, led_from = self._starts(near_optimal), self._led_from(near_optimal)
+        chances = chance_states(self.random_state, len(starts) + len(led_from) + settings.runs)
+        runs = self.arrangement.search(starts, led_from, settings, chances)
         # Ties of the SSE go to the first; sums differ in their last bits, so the definition decides.
         best = min(runs, key=lambda run: self.arrangement.sse(cells_in_order(run.labels)))
         share = float(np.mean([run.share for run in runs[: settings.runs]]))
         return Rearranged(cells_in_order(best.labels), self.halt.reason, share)
 
-    def _starts(self) -> list[IntArray]:
+    def _starts(self, near_optimal: IntArray) -> list[IntArray]:
         """Partitions whose cells satisfy the requirements, at least one."""
-        starts = [self._mended(self._near_optimal(), exchanges=True)]
+        starts = [self._mended(near_optimal, exchanges=True)]
         if len(self.members) <= _MENDED_UP_TO:  # in large tables they are always behind, and take long
             starts += [self._mended(self.labels, exchanges=exchanges) for exchanges in (True, False)]
         for place, size in enumerate(self._sizes()):
@@ -189,6 +190,25 @@ class _Work:
                 break
             starts.append(self._mended(stratified_cells(self.points, self.order, size), exchanges=True))
         return starts
+
+    def _led_from(self, near_optimal: IntArray) -> list[IntArray]:
+        """Near-optimal cells of at least k records, and of more, that miss requirements and may be led towards them.
+
+        Only where confidential values are few: elsewhere a search of valid cells finds as much.
+        """
+        found: list[IntArray] = []
+        if not self.arrangement.has_few_values or self._valid(cells_in_order(near_optimal)).all():
+            return found
+        for size in sorted({round(self.k * factor) for factor in _LED_SIZES}):
+            if self.halt.now() or 2 * size > len(self.members):
+                break
+            cells = near_optimal
+            if size > self.k:
+                start, _ = start_of_search(self.points, size, "auto", self.halt)
+                effort = EFFORTS["fast" if self.effort == "fast" else "default"]
+                cells = improve_cells(self.points, start, size, effort, self.random_state, self.halt).labels
+            found.append(cells_in_order(cells))
+        return found
 
     def _sizes(self) -> list[int]:
         """Sizes of starting cells that are worth a try: from the smallest at which many cells are valid."""
@@ -232,12 +252,7 @@ class _Work:
         labels = cells_in_order(labels)
         if self._valid(labels).all():
             return labels
-        if exchanges:
-            labels = self.arrangement.exchanged(labels)
-        joined = self.arrangement.joined(labels)
-        if joined is None:
-            raise KeyboardInterrupt
-        return joined
+        return self.arrangement.mended(labels, exchanges=exchanges)
 
 
 def _spread(labels: IntArray, members: IntArray, demands: Demands) -> IntArray:

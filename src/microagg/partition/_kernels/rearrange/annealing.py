@@ -1,7 +1,8 @@
 """Annealing of cells that all satisfy their requirements: moves, exchanges, joins, and divisions of one or two cells.
 
-Every step leaves every cell with at least k records and all requirements satisfied. Kernels look at ``stop``, an array
-of one number that another thread sets, and end when it is not 0.
+Every step leaves every cell with at least k records and all requirements satisfied; before, while cells are led
+towards the requirements, a step may leave one missed at a price that rises. Kernels look at ``stop``, an array of one
+number that another thread sets, and end when it is not 0.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 from microagg._kernels.jit import compiled
 from microagg.partition._kernels.random import draw_below, draw_share
 from microagg.partition._kernels.rearrange.cells import (
+    NOBODY,
     between,
     centroid_distance,
     draw_member,
@@ -28,6 +30,10 @@ ANYWHERE = 0.1  # how often a step looks for a cell beyond the near ones
 MOVES = 0.35  # how often a record is moved rather than exchanged
 JOINS = 0.0003  # how often two cells are joined: more often, they end as a few large ones
 DIVISIONS = 0.03  # how often, joins included, cells are divided anew
+UNLIKE = 0.3  # how often a step looks for a record of another confidential value
+LIKE = 0.3  # how often a record of the same confidential value is looked for in the other cell
+FORBIDDEN = 1e300  # the price of missing a requirement where every cell satisfies all
+LEAST_MISSED = 0.1  # counts for a requirement that is missed by however little
 LEAST_CHANGE = 1e-12  # relative to the temperature's unit; less is rounding
 
 
@@ -39,6 +45,14 @@ def is_accepted(change, unit, warmth, rng):
     if warmth <= 0.0 or change <= LEAST_CHANGE * unit:
         return False
     return change < -warmth * unit * np.log(draw_share(rng))
+
+
+@compiled
+def most_change(unit, warmth, rng):
+    """What a step may add at most to be accepted: gains always are, losses at random."""
+    if warmth <= 0.0:
+        return -LEAST_CHANGE * unit
+    return -warmth * unit * np.log(draw_share(rng))
 
 
 @compiled
@@ -60,8 +74,37 @@ def other_cell(cells, near, record, rng):
 
 
 @compiled
-def satisfies(cells, rules, scratch, cell, leaves, joins):
-    """Whether a cell satisfies all requirements if one record leaves it and another joins it; NOBODY for neither."""
+def unlike_record(unlike, record, rng):
+    """A near record of another confidential value, now and then; NOBODY otherwise."""
+    if unlike.shape[1] == 0 or draw_share(rng) >= UNLIKE:
+        return NOBODY
+    return unlike[record, draw_below(rng, unlike.shape[1])]
+
+
+@compiled
+def partner_of(cells, rules, unlike, record, there, neighbour, rng):
+    """Which record of another cell a record is exchanged with: any, one of the same value, or the neighbour itself."""
+    if neighbour != NOBODY and draw_below(rng, 2) == 0:
+        return neighbour
+    partner = draw_member(cells, there, rng)
+    if unlike.shape[1] == 0 or draw_share(rng) >= LIKE:
+        return partner
+    codes = rules.codes[0]
+    for _ in range(cells.size[there]):
+        if codes[partner] == codes[record]:
+            break
+        partner = cells.after[partner]
+        if partner == NOBODY:
+            partner = cells.first[there]
+    return partner
+
+
+@compiled
+def missed_by(cells, rules, scratch, cell, leaves, joins, price):
+    """By how much a cell misses the requirements, times its size, if one record leaves and another joins it.
+
+    NOBODY for neither. A large cell counts more than a small one: records that fit nowhere are not to gather there.
+    """
     size = list_members(cells, cell, scratch.records, 0)
     if leaves >= 0:
         for place in range(size):
@@ -72,11 +115,41 @@ def satisfies(cells, rules, scratch, cell, leaves, joins):
     if joins >= 0:
         scratch.records[size] = joins
         size += 1
-    return excess_of_cell(rules, scratch, size, True) == 0.0
+    excess = excess_of_cell(rules, scratch, size, price >= FORBIDDEN)
+    return size * (excess + LEAST_MISSED) if excess > 0.0 else 0.0
 
 
 @compiled
-def try_move(X, cells, rules, scratch, record, there, k, unit, warmth, rng, nominal):
+def note_missed(cells, rules, scratch, missed):
+    """By how much each cell misses the requirements; returns how many do."""
+    count = 0
+    for cell in range(len(cells.size)):
+        missed[cell] = missed_by(cells, rules, scratch, cell, NOBODY, NOBODY, 0.0) if cells.size[cell] > 0 else 0.0
+        count += missed[cell] > 0.0
+    return count
+
+
+@compiled
+def is_worth(cells, rules, scratch, missed, price, here, there, leaves, joins, room):
+    """Whether a step that takes ``leaves`` from here to there, and ``joins`` the other way, is accepted.
+
+    ``room`` is what it may still add; what both cells miss is noted if so.
+    """
+    room += price * (missed[here] + missed[there])
+    if room <= 0.0:
+        return False
+    at_there = missed_by(cells, rules, scratch, there, joins, leaves, price)
+    if at_there > 0.0 and (price >= FORBIDDEN or price * at_there >= room):
+        return False
+    at_here = missed_by(cells, rules, scratch, here, leaves, joins, price)
+    if at_here > 0.0 and (price >= FORBIDDEN or price * (at_there + at_here) >= room):
+        return False
+    missed[here], missed[there] = at_here, at_there
+    return True
+
+
+@compiled
+def try_move(X, cells, rules, scratch, missed, price, record, there, k, unit, warmth, rng, nominal):
     """Move a record to another cell if that is accepted and both cells satisfy their requirements."""
     here = cells.label[record]
     if cells.size[here] <= k:
@@ -85,11 +158,8 @@ def try_move(X, cells, rules, scratch, record, there, k, unit, warmth, rng, nomi
     less, more = cells.pairs[here] - from_here, cells.pairs[there] + from_there
     change = less / (cells.size[here] - 1) - cells.pairs[here] / cells.size[here]
     change += more / (cells.size[there] + 1) - cells.pairs[there] / cells.size[there]
-    if not is_accepted(change, unit, warmth, rng):
-        return False
-    if not satisfies(cells, rules, scratch, there, -1, record) or not satisfies(
-        cells, rules, scratch, here, record, -1
-    ):
+    room = most_change(unit, warmth, rng) - change
+    if not is_worth(cells, rules, scratch, missed, price, here, there, record, NOBODY, room):
         return False
     unlink(X, cells, record)
     link(X, cells, record, there)
@@ -98,7 +168,7 @@ def try_move(X, cells, rules, scratch, record, there, k, unit, warmth, rng, nomi
 
 
 @compiled
-def try_exchange(X, cells, rules, scratch, record, partner, unit, warmth, rng, nominal):
+def try_exchange(X, cells, rules, scratch, missed, price, record, partner, unit, warmth, rng, nominal):
     """Exchange two records of different cells if that is accepted and both cells satisfy their requirements."""
     here, there = cells.label[record], cells.label[partner]
     apart = between(X, record, partner, nominal)
@@ -112,11 +182,8 @@ def try_exchange(X, cells, rules, scratch, record, partner, unit, warmth, rng, n
         - apart
     )
     change = (new_here - cells.pairs[here]) / cells.size[here] + (new_there - cells.pairs[there]) / cells.size[there]
-    if not is_accepted(change, unit, warmth, rng):
-        return False
-    if not satisfies(cells, rules, scratch, here, record, partner) or not satisfies(
-        cells, rules, scratch, there, partner, record
-    ):
+    room = most_change(unit, warmth, rng) - change
+    if not is_worth(cells, rules, scratch, missed, price, here, there, record, partner, room):
         return False
     unlink(X, cells, record)
     unlink(X, cells, partner)
@@ -234,29 +301,35 @@ def carry_out_division(X, cells, rules, scratch, work, one, two, count, old, uni
 
 
 @compiled
-def anneal(X, near, cells, rules, scratch, work, k, steps, unit, warmth, rng, stop, nominal):
-    """Try ``steps`` changes; returns how many were made."""
+def anneal(X, near, unlike, cells, rules, scratch, missed, price, work, k, steps, unit, warmth, rng, stop, nominal):
+    """Try ``steps`` changes; returns how many were made.
+
+    ``price`` is what a cell that misses requirements costs, for each unit of ``missed``. FORBIDDEN: every cell
+    satisfies them all, and still does afterwards; cells are joined and divided then, too.
+    """
     n_records, made = X.shape[0], 0
+    shapes = DIVISIONS if price >= FORBIDDEN else 0.0
     for _ in range(steps):
         if stop[0] != 0:
             break
         record = draw_below(rng, n_records)
         here = cells.label[record]
-        there = other_cell(cells, near, record, rng)
+        neighbour = unlike_record(unlike, record, rng)
+        there = other_cell(cells, near, record, rng) if neighbour == NOBODY else cells.label[neighbour]
         kind = draw_share(rng)
-        if kind < JOINS:
+        if kind < min(JOINS, shapes):
             if there != here:
                 made += try_join(X, cells, here, there, unit, warmth, rng, nominal)
-        elif kind < DIVISIONS:
+        elif kind < shapes:
             alone = warmth <= 0.0 and cells.size[here] >= 2 * k and draw_below(rng, 2) == 0
             if alone or there != here:
-                two = -1 if alone else there
+                two = NOBODY if alone else there
                 made += try_division(X, cells, rules, scratch, work, here, two, k, unit, warmth, rng, nominal)
         elif there == here:
             continue
-        elif kind < DIVISIONS + MOVES:
-            made += try_move(X, cells, rules, scratch, record, there, k, unit, warmth, rng, nominal)
+        elif kind < shapes + MOVES:
+            made += try_move(X, cells, rules, scratch, missed, price, record, there, k, unit, warmth, rng, nominal)
         else:
-            partner = draw_member(cells, there, rng)
-            made += try_exchange(X, cells, rules, scratch, record, partner, unit, warmth, rng, nominal)
+            partner = partner_of(cells, rules, unlike, record, there, neighbour, rng)
+            made += try_exchange(X, cells, rules, scratch, missed, price, record, partner, unit, warmth, rng, nominal)
     return made
