@@ -22,6 +22,7 @@ from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Noise, add_laplace, laplace_draws
 from microagg.private.strict.records import Records
 from microagg.private.strict.scales import Scale
+from microagg.private.strict.smoothing import smooth_shares
 
 __all__ = [
     "COST_OF_SPLITS",
@@ -42,14 +43,10 @@ COST_OF_SPLITS = 4
 
 _DEEPEST = 60
 _MOST_NODES = 4096  # of one level
-_TREE_PAYS = 80.0  # records x epsilon; with less, a tree's splits cost more than they tell
-_FEW_BINS = 8
-_NOISE_ALONE = {
-    "tree": 2.0,
-    "bins": 1.0,
-    "nominal": 1.0,
-    "list": 0.0,
-}  # counts below so many scales of noise are taken as none
+_TREE_PAYS = 150.0  # records x epsilon; with less, a tree's splits cost more than they tell
+_FEW = 45.0  # records x epsilon
+_PARTS, _PARTS_OF_FEW = (12, 4.0), (8, 1.0)  # number and stiffness
+_NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
 
 
 @dataclass(frozen=True)
@@ -63,14 +60,11 @@ class Marginal:
         Leaf i holds the points ``edges[i] .. edges[i+1] - 1``.
     mass : ndarray of shape (n_leaves,)
         Sums to 1.
-    deviation : float
-        The standard deviation of the noise in a leaf's mass, before it was repaired.
     """
 
     scale: Scale
     edges: IntArray
     mass: FloatArray
-    deviation: float
 
     @property
     def n_leaves(self) -> int:
@@ -93,11 +87,13 @@ def measure_marginal(
         how = "list" if scale.ordered else "nominal"
         return _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)
     if n_records * budget.epsilon < _TREE_PAYS:
-        edges = scale.cut_evenly(_FEW_BINS)
+        n_parts, stiffness = _PARTS_OF_FEW if n_records * budget.epsilon < _FEW else _PARTS
+        edges = scale.cut_evenly(n_parts)
         # As above: 2 in all.
         on = f"counts of {len(edges) - 1} even parts of {scale.name}"
         noisy = add_laplace(records.count_runs(attribute, edges), 2, budget=budget, noise=noise, on=on)
-        return _repaired(scale, edges, noisy, n_records, budget.epsilon, "bins")
+        mass = smooth_shares(noisy.astype(np.float64), n_records, 2.0 / budget.epsilon, stiffness)
+        return Marginal(scale, edges, mass)
     share = splits_share(n_records, budget.epsilon)
     shares = budget.divide({"splits": share, "leaves": 1.0 - share})
     edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)
@@ -156,8 +152,7 @@ def _repaired(scale: Scale, edges: IntArray, noisy: IntArray, n_records: int, ep
     counts = noisy.astype(np.float64)
     if (counts >= least).any():
         counts = np.where(counts < least, 0.0, counts)
-    deviation = math.sqrt(2.0) * 2.0 / epsilon / n_records
-    return Marginal(scale, edges, project(counts / n_records), deviation)
+    return Marginal(scale, edges, project(counts / n_records))
 
 
 def project(values: FloatArray) -> FloatArray:
