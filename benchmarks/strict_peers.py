@@ -1,0 +1,192 @@
+"""One release of a table by a synthesizer of another package, for comparison with a strictly epsilon-DP one.
+
+The peers are MST and AIM of `dpmm` and MST of `smartnoise-synth`. They promise (epsilon, delta)-differential privacy,
+which is weaker than epsilon alone, and they count neighbours that differ by one record added or removed. Their
+dependencies exclude each other and are no dependencies of this package, so each lives in an environment of its own,
+and this script imports nothing of `microagg`: the interpreter of the peer's environment runs it.
+
+Making the environments (dpmm 0.1 asks for Python 3.10 or 3.11; smartnoise-synth brings PyTorch and JAX, some GB):
+
+    python3.11 -m venv env-dpmm
+    env-dpmm/bin/pip install dpmm
+    python3.11 -m venv env-smartnoise
+    env-smartnoise/bin/pip install smartnoise-synth    # takes `mbi`, its graphical models, from PyPI too
+
+Making one release:
+
+    env-dpmm/bin/python benchmarks/strict_peers.py INPUT OUTPUT --peer dpmm-mst --epsilon 1 --seed 0
+
+INPUT holds `table.csv`, whose values are integer codes 0 .. size - 1, and `domain.json`, what is public about its
+columns: `{"age": {"kind": "numeric", "size": 121}, "sex": {"kind": "nominal", "size": 2}}`, where size is the number
+of points of the public grid or of categories. OUTPUT gets `release.csv`: codes, as many records as the table. One line
+of JSON is printed: the peer and its version, epsilon, delta, seed, seconds of processor and of clock from the table in
+memory to the release in memory (imports are not counted).
+
+What each peer is given:
+
+* dpmm: its pipeline with its own defaults, PrivTree bins for numeric columns and domain compression. The pipeline's
+  defaults spend 1 on the model and 0.1 on the bins, beside each other; here the total is the epsilon asked for, divided
+  in the same proportion. Bounds and categories are declared, so none is read from the data. A code c is given as the
+  real number c of [0, size) and dpmm's draw within a bin is rounded down: each code owns an interval of length one.
+  AIM gets the model size its authors ask comparisons to use, 80 MB (dpmm's pipeline would set no limit).
+* smartnoise-mst: numeric columns in at most 32 public bins, then uniform codes within a bin. The bins have equal shares
+  of the measure 0.5 c / (size - 1) + 0.5 log(1 + c) / log(size). Nothing is spent on preprocessing.
+  `--bins equal-width` takes the package's own bins instead: equal widths, ten of them, a bin's middle for its values.
+
+Both packages draw noise from a source that takes no seed: the seed fixes the rest (choices among candidates, sampling),
+so two runs with one seed differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import math
+import time
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Domain = dict[str, dict[str, Any]]  # column: {"kind": "numeric" or "nominal", "size": points or categories}
+
+MODEL_SHARE = 1 / 1.1  # dpmm's pipelines default to epsilon=1 for the model and proc_epsilon=0.1 for the bins
+AIM_MODEL_MB = 80
+PUBLIC_BINS = 32
+
+
+def dpmm(table: pd.DataFrame, domain: Domain, epsilon: float, delta: float, seed: int, model: str) -> pd.DataFrame:
+    """A release by a pipeline of dpmm, bins and model, within the total epsilon."""
+    from dpmm.pipelines import AIMPipeline, MSTPipeline
+
+    pipeline = {"mst": MSTPipeline, "aim": AIMPipeline}[model](
+        epsilon=epsilon * MODEL_SHARE,
+        delta=delta,
+        proc_epsilon=epsilon * (1 - MODEL_SHARE),
+        binner_type="priv-tree",
+        max_model_size=AIM_MODEL_MB if model == "aim" else None,
+        n_jobs=1,
+    )
+    given, declared = {}, {}
+    for name, facts in domain.items():
+        if facts["kind"] == "numeric":
+            given[name] = table[name].astype(float)
+            declared[name] = {"lower": 0.0, "upper": float(facts["size"])}
+        else:
+            codes = list(range(facts["size"]))
+            given[name] = pd.Categorical(table[name], categories=codes)
+            declared[name] = {"categories": codes}
+    pipeline.fit(pd.DataFrame(given), declared, random_state=seed)
+    drawn = pipeline.generate(n_records=len(table), random_state=seed)
+    return pd.DataFrame({name: np.floor(drawn[name].to_numpy(float)) for name in domain})
+
+
+def public_edges(size: int, bins: int) -> np.ndarray:
+    """First codes of public bins, and size: equal shares of a measure half linear, half logarithmic.
+
+    A bin without a code of its own is left out, so a short grid has one bin per point near zero.
+    """
+
+    def measure(code: int) -> float:
+        return 0.5 * code / (size - 1) + 0.5 * math.log1p(code) / math.log(size)
+
+    if size <= bins:
+        return np.arange(size + 1)
+    edges = {0, size}
+    for share in range(1, bins):
+        low, high = 0, size - 1  # measure(low) < share / bins <= measure(high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if measure(middle) < share / bins else (low, middle)
+        edges.add(high)
+    return np.array(sorted(edges))
+
+
+def smartnoise(
+    table: pd.DataFrame, domain: Domain, epsilon: float, delta: float, seed: int, own_bins: bool
+) -> pd.DataFrame:
+    """A release by smartnoise-synth's MST, which models categories: numeric columns go in as numbers of bins."""
+    from snsynth import Synthesizer
+    from snsynth.transform import BinTransformer
+    from snsynth.transform.table import TableTransformer
+
+    np.random.seed(seed)  # noqa: NPY002  the package draws from NumPy's global generator
+    edges, given, transformers = {}, {}, []
+    for name, facts in domain.items():
+        size = facts["size"]
+        if facts["kind"] == "numeric" and own_bins:
+            given[name] = table[name].to_numpy()
+            transformers.append(BinTransformer(lower=0, upper=size))
+            continue
+        if facts["kind"] == "numeric":
+            edges[name] = public_edges(size, PUBLIC_BINS)
+            given[name] = np.searchsorted(edges[name], table[name].to_numpy(), side="right") - 1
+            size = len(edges[name]) - 1
+        else:
+            given[name] = table[name].to_numpy()
+        # As many bins as codes: the code itself, with the public number of categories.
+        transformers.append(BinTransformer(bins=size, lower=0, upper=size))
+    synthesizer = Synthesizer.create("mst", epsilon=float(epsilon), delta=delta)
+    synthesizer.fit(pd.DataFrame(given), transformer=TableTransformer(transformers))
+    drawn = synthesizer.sample(len(table))
+    rng = np.random.default_rng(seed)
+    released = {}
+    for name in domain:
+        codes = np.floor(drawn[name].to_numpy(float)).astype(np.int64)
+        if name in edges:
+            codes = rng.integers(edges[name][codes], edges[name][codes + 1])
+        released[name] = codes
+    return pd.DataFrame(released)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("input", type=Path, help="folder with table.csv and domain.json")
+    parser.add_argument("output", type=Path, help="folder that gets release.csv")
+    parser.add_argument("--peer", choices=["dpmm-mst", "dpmm-aim", "smartnoise-mst"], required=True)
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--delta", type=float, default=1e-5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bins", choices=["public", "equal-width"], default="public", help="smartnoise-mst only")
+    chosen = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    domain: Domain = json.loads((chosen.input / "domain.json").read_text())
+    table = pd.read_csv(chosen.input / "table.csv")[list(domain)]
+
+    package, model = chosen.peer.split("-")
+    if package == "dpmm":
+        import_module("dpmm.pipelines")  # before the clocks start
+        distribution = "dpmm"
+    else:
+        import_module("snsynth.mst.mst")
+        distribution = "smartnoise-synth"
+    clock, processor = time.perf_counter(), time.process_time()
+    if package == "dpmm":
+        released = dpmm(table, domain, chosen.epsilon, chosen.delta, chosen.seed, model)
+    else:
+        released = smartnoise(
+            table, domain, chosen.epsilon, chosen.delta, chosen.seed, own_bins=chosen.bins == "equal-width"
+        )
+    cpu, wall = time.process_time() - processor, time.perf_counter() - clock
+    for name, facts in domain.items():  # a bound itself may be drawn
+        released[name] = released[name].clip(0, facts["size"] - 1).astype(np.int64)
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    released.to_csv(chosen.output / "release.csv", index=False)
+    report = {
+        "peer": chosen.peer,
+        "version": importlib.metadata.version(distribution),
+        "epsilon": chosen.epsilon,
+        "delta": chosen.delta,
+        "seed": chosen.seed,
+        "cpu_seconds": round(cpu, 3),
+        "wall_seconds": round(wall, 3),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()
