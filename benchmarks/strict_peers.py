@@ -29,10 +29,12 @@ What each peer is given:
   in the same proportion. Bounds and categories are declared, so none is read from the data. A code c is given as the
   real number c of [0, size) and dpmm's draw within a bin is rounded down: each code owns an interval of length one.
   AIM gets the model size its authors ask comparisons to use, 80 MB (dpmm's pipeline would set no limit).
+  `--bins public` gives it the bins below instead, and the whole epsilon to the model: over many columns, a tenth of
+  epsilon leaves PrivTree little to see by.
 * smartnoise-mst: numeric columns in public bins, then uniform codes within a bin. The bins are 32 equal shares of the
   measure 0.5 c / (size - 1) + 0.5 log(1 + c) / log(size), and zero is a bin of its own. Nothing is spent on
-  preprocessing. `--bins equal-width` takes the package's own bins instead: equal widths, ten of them, a bin's middle
-  for its values; it did far worse on skewed columns. Records are drawn from the fitted model independently. The
+  preprocessing. `--bins own` takes the package's bins instead: ten of equal width, a bin's middle for its values; it
+  did far worse on skewed columns. Records are drawn from the fitted model independently. The
   package's own draw (`--draw shipped`) rounds counts, and in mbi 1.1.0 that hands out the values of every column in
   the order of the records: two columns that depend on a third come out sorted alike, with correlations near 1 that are
   neither in the data nor in the model. How records are drawn is after the privacy mechanism and costs no epsilon.
@@ -63,32 +65,6 @@ AIM_MODEL_MB = 80
 PUBLIC_BINS = 32
 
 
-def dpmm(table: pd.DataFrame, domain: Domain, epsilon: float, delta: float, seed: int, model: str) -> pd.DataFrame:
-    """A release by a pipeline of dpmm, bins and model, within the total epsilon."""
-    from dpmm.pipelines import AIMPipeline, MSTPipeline
-
-    pipeline = {"mst": MSTPipeline, "aim": AIMPipeline}[model](
-        epsilon=epsilon * MODEL_SHARE,
-        delta=delta,
-        proc_epsilon=epsilon * (1 - MODEL_SHARE),
-        binner_type="priv-tree",
-        max_model_size=AIM_MODEL_MB if model == "aim" else None,
-        n_jobs=1,
-    )
-    given, declared = {}, {}
-    for name, facts in domain.items():
-        if facts["kind"] == "numeric":
-            given[name] = table[name].astype(float)
-            declared[name] = {"lower": 0.0, "upper": float(facts["size"])}
-        else:
-            codes = list(range(facts["size"]))
-            given[name] = pd.Categorical(table[name], categories=codes)
-            declared[name] = {"categories": codes}
-    pipeline.fit(pd.DataFrame(given), declared, random_state=seed)
-    drawn = pipeline.generate(n_records=len(table), random_state=seed)
-    return pd.DataFrame({name: np.floor(drawn[name].to_numpy(float)) for name in domain})
-
-
 def public_edges(size: int, bins: int) -> np.ndarray:
     """First codes of public bins, and size: equal shares of a measure half linear, half logarithmic.
 
@@ -109,6 +85,52 @@ def public_edges(size: int, bins: int) -> np.ndarray:
             low, high = (middle, high) if measure(middle) < share / bins else (low, middle)
         edges.add(high)
     return np.array(sorted(edges))
+
+
+def to_bins(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The bin of each code."""
+    return np.searchsorted(edges, codes, side="right") - 1
+
+
+def from_bins(bins: np.ndarray, edges: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A uniform code of each bin."""
+    bins = bins.astype(np.int64)
+    return rng.integers(edges[bins], edges[bins + 1])
+
+
+def dpmm(
+    table: pd.DataFrame, domain: Domain, epsilon: float, delta: float, seed: int, model: str, own_bins: bool
+) -> pd.DataFrame:
+    """A release by a pipeline of dpmm, bins and model, within the total epsilon."""
+    from dpmm.pipelines import AIMPipeline, MSTPipeline
+
+    share = MODEL_SHARE if own_bins and any(facts["kind"] == "numeric" for facts in domain.values()) else 1.0
+    pipeline = {"mst": MSTPipeline, "aim": AIMPipeline}[model](
+        epsilon=epsilon * share,
+        delta=delta,
+        proc_epsilon=epsilon * (1 - share) if share < 1 else None,
+        binner_type="priv-tree",
+        max_model_size=AIM_MODEL_MB if model == "aim" else None,
+        n_jobs=1,
+    )
+    edges, given, declared = {}, {}, {}
+    for name, facts in domain.items():
+        if facts["kind"] == "numeric" and own_bins:
+            given[name] = table[name].astype(float)
+            declared[name] = {"lower": 0.0, "upper": float(facts["size"])}
+            continue
+        codes = table[name].to_numpy()
+        if facts["kind"] == "numeric":
+            edges[name] = public_edges(facts["size"], PUBLIC_BINS)
+            codes = to_bins(codes, edges[name])
+        categories = list(range(len(edges[name]) - 1 if name in edges else facts["size"]))
+        given[name] = pd.Categorical(codes, categories=categories)
+        declared[name] = {"categories": categories}
+    pipeline.fit(pd.DataFrame(given), declared, random_state=seed)
+    drawn = pipeline.generate(n_records=len(table), random_state=seed)
+    rng = np.random.default_rng(seed)
+    released = {name: np.floor(drawn[name].to_numpy(float)) for name in domain}
+    return pd.DataFrame(released | {name: from_bins(released[name], edges[name], rng) for name in edges})
 
 
 def smartnoise(
@@ -135,7 +157,7 @@ def smartnoise(
             continue
         if facts["kind"] == "numeric":
             edges[name] = public_edges(size, PUBLIC_BINS)
-            given[name] = np.searchsorted(edges[name], table[name].to_numpy(), side="right") - 1
+            given[name] = to_bins(table[name].to_numpy(), edges[name])
             size = len(edges[name]) - 1
         else:
             given[name] = table[name].to_numpy()
@@ -151,13 +173,8 @@ def smartnoise(
         records = list(coded.df.itertuples(index=False, name=None))
         drawn = pd.DataFrame(transformer.inverse_transform(records), columns=list(domain))
     rng = np.random.default_rng(seed)
-    released = {}
-    for name in domain:
-        codes = np.floor(drawn[name].to_numpy(float)).astype(np.int64)
-        if name in edges:
-            codes = rng.integers(edges[name][codes], edges[name][codes + 1])
-        released[name] = codes
-    return pd.DataFrame(released)
+    released = {name: np.floor(drawn[name].to_numpy(float)) for name in domain}
+    return pd.DataFrame(released | {name: from_bins(released[name], edges[name], rng) for name in edges})
 
 
 def main() -> None:
@@ -168,7 +185,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bins", choices=["public", "equal-width"], default="public", help="smartnoise-mst only")
+    parser.add_argument("--bins", choices=["own", "public"], help="dpmm's default is own, smartnoise-mst's is public")
     parser.add_argument("--draw", choices=["independent", "shipped"], default="independent", help="smartnoise-mst only")
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -182,9 +199,10 @@ def main() -> None:
     else:
         import_module("snsynth.mst.mst")
         distribution = "smartnoise-synth"
+    own_bins = chosen.bins == "own" or (chosen.bins is None and package == "dpmm")
     clock, processor = time.perf_counter(), time.process_time()
     if package == "dpmm":
-        released = dpmm(table, domain, chosen.epsilon, chosen.delta, chosen.seed, model)
+        released = dpmm(table, domain, chosen.epsilon, chosen.delta, chosen.seed, model, own_bins)
     else:
         released = smartnoise(
             table,
@@ -192,7 +210,7 @@ def main() -> None:
             chosen.epsilon,
             chosen.delta,
             chosen.seed,
-            own_bins=chosen.bins == "equal-width",
+            own_bins,
             shipped_draw=chosen.draw == "shipped",
         )
     cpu, wall = time.process_time() - processor, time.perf_counter() - clock
