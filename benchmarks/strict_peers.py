@@ -34,10 +34,10 @@ What each peer is given:
 * smartnoise-mst: numeric columns in public bins, then uniform codes within a bin. The bins are 32 equal shares of the
   measure 0.5 c / (size - 1) + 0.5 log(1 + c) / log(size), and zero is a bin of its own. Nothing is spent on
   preprocessing. `--bins own` takes the package's bins instead: ten of equal width, a bin's middle for its values; it
-  did far worse on skewed columns. Records are drawn from the fitted model independently. The
-  package's own draw (`--draw shipped`) rounds counts, and in mbi 1.1.0 that hands out the values of every column in
-  the order of the records: two columns that depend on a third come out sorted alike, with correlations near 1 that are
-  neither in the data nor in the model. How records are drawn is after the privacy mechanism and costs no epsilon.
+  did far worse on skewed columns. Records are drawn from the fitted model independently. The package's own draw
+  (`--draw shipped`) rounds counts, and in mbi 1.1.0 that hands out the values of every column in the order of the
+  records: two columns that depend on a third come out sorted alike, with correlations near 1 that are neither in the
+  data nor in the model. How records are drawn is after the privacy mechanism and costs no epsilon.
 
 Both packages draw noise from a source that takes no seed: the seed fixes the rest (choices among candidates, sampling),
 so two runs with one seed differ.
