@@ -38,6 +38,9 @@ def release(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; must not exist.")],
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k.")] = None,
     method: Annotated[str | None, typer.Option(help="Overrides the recipe's method.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Overrides privacy.epsilon, for differentially private methods.")
+    ] = None,
     l_: Annotated[
         int | None, typer.Option("--l", help="Different confidential values in every class: sets protect's distinct_l.")
     ] = None,
@@ -99,6 +102,7 @@ def release(
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
+        "privacy.epsilon": epsilon,
         "space.standardize": standardize,
         "missing.policy": missing,
         "output.order": order,

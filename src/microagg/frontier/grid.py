@@ -15,7 +15,9 @@ from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice
 from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe
 from microagg.recipe.sweep import SWEPT_REQUIREMENTS, SweepChoice
+from microagg.schema.attribute import Role
 from microagg.space.guides import registered_guides, swept_guides
+from microagg.tables.phrases import columns_phrase
 
 __all__ = ["GridPoint", "SweepGrid", "grid_of", "settings_of_points"]
 
@@ -155,10 +157,20 @@ def _fitting(recipe: Recipe, method: Method) -> tuple[dict[str, Any], list[str]]
         if dropped:
             remarks.append(f"{method.name}: made without {', '.join(dropped)}, which it does not take")
         changes |= plain
+        if method.whole_table and _beside(recipe):
+            remarks.append(
+                f"{method.name}: measured on {columns_phrase(_beside(recipe))}, too, which others publish as they are"
+            )
     elif recipe.guides and not can_be_guided(method):
         remarks.append(f"{method.name}: made without a guide, as it does not form cells of records in a space")
         changes |= _unguided()
     return changes, remarks
+
+
+def _beside(recipe: Recipe) -> list[str]:
+    """Attributes that other methods publish as they are."""
+    roles = (Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+    return [name for name, attribute in recipe.attributes.items() if attribute.role in roles]
 
 
 def _privacy_for(recipe: Recipe, method: Method) -> dict[str, Any] | None:

@@ -238,6 +238,8 @@ class Recipe(BaseModel):
             fields[first] = _with_change(fields.get(first), rest, value)
         if "method" in changes:  # tables that were never spoken of are the new method's to fill
             entry, fresh = find_method(changes["method"]), type(self).model_fields
+            if entry is not None and not entry.has_cells and "k" not in changes:
+                fields["k"] = 1  # every record alone
             for name in entry.tables if entry is not None else ():
                 if fields[name] == fresh[name].default:
                     del fields[name]
