@@ -56,6 +56,11 @@ RECIPES = {
         "privacy": {"epsilon": 4, "form": "moments"},
         "attributes": BOUNDED,
     },
+    "private strict table": {
+        "method": "dp_ranked_graph",
+        "privacy": {"epsilon": 2},
+        "attributes": {**BOUNDED, "c": nominal(role="confidential", categories=["u", "v", "-w"])},
+    },
     "private draws": {"method": "dp_moments", "k": 10, "privacy": {"epsilon": 4}, "attributes": BOUNDED},
 }
 
