@@ -155,7 +155,9 @@ def table_named(name: str) -> Table:
         return of_numbers(name, tarragona, tarragona.column_names)
     if name == "generated":
         return generated(5000, 6)
-    return adult(mixed=name == "adult_mixed")
+    if name in ("adult_num", "adult_mixed"):
+        return adult(mixed=name == "adult_mixed")
+    raise SystemExit(f"no table named {name!r}")
 
 
 def measure(table: Table, drawn: np.ndarray) -> dict[str, float]:
@@ -255,7 +257,7 @@ def peers(folder: Path) -> None:
             seconds[one["table"], one["peer"], float(one["epsilon"]), int(one["seed"])] = one["cpu_seconds"]
     for found in sorted({path.parent for path in folder.glob("*/*/*/*.csv")}):
         name, peer, epsilon = found.parts[-3:]
-        table, rows = table_named({"tarr13": "tarragona13"}.get(name, name)), []
+        table, rows = table_named(name), []
         for path in sorted(found.glob("*.csv")):
             drawn = np.genfromtxt(path, delimiter=",", skip_header=1).astype(np.int64)
             spent = seconds.get((name, peer, float(epsilon), int(path.stem)), float("nan"))
