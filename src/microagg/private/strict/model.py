@@ -78,7 +78,7 @@ def empty_model(
     n_rows = int(min(max(4 * n_records, _POOL[0]), _POOL[1]))
     masses = [masses_of_groups(one, groups[j]) for j, one in enumerate(marginals)]
     ordered = [j for j, one in enumerate(marginals) if one.scale.ordered]
-    ranks, pool = rng.random((n_rows, len(marginals))), np.zeros((n_rows, len(marginals)), dtype=np.int64)
+    ranks, pool = rng.random((n_rows, len(marginals))), np.zeros((n_rows, len(marginals)), dtype=np.int64, order="F")
     if ordered:
         normals = _exact_normals(n_rows, correlations, rng)
         even = (np.arange(n_rows) + 0.5) / n_rows
