@@ -120,3 +120,37 @@ def test_a_seed_repeats_the_noise():
         SeededNoise(5).max_norm(np.zeros(9, dtype=np.int64), scale=4.0, sensitivity=1, epsilon=0.25) for _ in range(2)
     )
     assert (first == second).all()
+
+
+# --- small and large epsilons
+
+
+@pytest.mark.parametrize(("dimension", "epsilon"), [(1, Fraction(1, 3)), (2, Fraction(3, 4)), (5, Fraction(2, 7))])
+def test_sums_of_geometric_numbers_follow_the_same_law(dimension, epsilon):
+    """20,000 draws; each radius within 5 deviations (false alarm below 1e-4 for all radii)."""
+    bits, draws = random.Random(7).getrandbits, 20_000
+    found = np.bincount([max_norm._radius_by_trial(dimension, epsilon, bits) for _ in range(draws)], minlength=40)
+    for share, count in zip(exact_weights(dimension, epsilon, 400), found[:40], strict=False):
+        assert abs(count / draws - share) < 5 * math.sqrt(share / draws) + 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e-5, 1e-9, 1e-300])
+@pytest.mark.parametrize("dimension", [1, 28, 300])
+def test_a_small_epsilon_neither_hangs_nor_fills_the_memory(dimension, epsilon):
+    """Radii are near dimension / epsilon: within 12 deviations, and never near 0."""
+    radius = radius_from(dimension, Fraction(epsilon), random.Random(1).getrandbits)
+    assert abs(radius * Fraction(epsilon) - dimension - 1) < 12 * math.sqrt(dimension + 1)
+
+
+@pytest.mark.parametrize(("dimension", "epsilon"), [(300, 150), (1770, 500), (300, 10_000), (1, 10**6)])
+def test_a_large_epsilon_is_drawn_too(dimension, epsilon):
+    radius = radius_from(dimension, Fraction(epsilon), random.Random(1).getrandbits)
+    assert abs(radius - dimension / epsilon) <= 4
+
+
+@pytest.mark.parametrize("noise", [OpenDPNoise(), SeededNoise(3)])
+def test_sums_beyond_all_integers_are_clamped_and_not_the_noise(noise):
+    """A count beside clamped noise could be read off the sum."""
+    counts = np.arange(1, 41, dtype=np.int64)
+    noisy = noise.max_norm(counts, scale=1e25, sensitivity=1, epsilon=1e-25)
+    assert set(np.abs(noisy).tolist()) == {2**62}

@@ -18,6 +18,15 @@ c, c' with ``max |c_i - c'_i| <= 1`` the weights of ``z - c`` and ``z - c'`` dif
 The weights are irrational; no float stands for them. The cumulative weights are enclosed between integers of many bits,
 rounded down and up, and a uniform number of as many random bits is looked up between them. If the enclosure does not
 decide, both get more bits. So every radius comes with exactly its probability.
+
+There are some ``(16 sqrt(p) + 130) / epsilon`` such weights: too many for a small epsilon. Then R is drawn as a sum of
+p + 1 geometric numbers, which has weight ``(R + 1) ... (R + p) exp(-epsilon R)``, and kept with probability
+``(2R + 1) / (2R + 2) x ... x (2R + 1) / (2R + 2p)``, else drawn anew: what is kept has the weight above. Of all draws
+about ``exp(-p epsilon / 2)`` are kept. Geometric numbers are drawn exactly as well [1]_.
+
+References
+----------
+.. [1] Canonne, C., Kamath, G. & Steinke, T. (2020). The discrete Gaussian for differential privacy. Algorithms 1, 2.
 """
 
 from __future__ import annotations
@@ -35,6 +44,8 @@ RandomBits = Callable[[int], int]
 """A source of independent fair bits: ``bits(count)`` is uniform on ``0 .. 2^count - 1``."""
 
 _FIRST_PRECISION = 192
+_SMALL = Fraction(1, 64)  # an epsilon below which there are too many weights to list
+_MOST_TRIED = 6  # dimension x epsilon, up to which one of 20 sums of geometric numbers is kept
 
 
 def max_norm_noise(dimension: int, epsilon: Fraction, bits: RandomBits) -> list[int]:
@@ -45,7 +56,10 @@ def max_norm_noise(dimension: int, epsilon: Fraction, bits: RandomBits) -> list[
 
 def radius_from(dimension: int, epsilon: Fraction, bits: RandomBits) -> int:
     """A whole number R >= 0 with probability proportional to ``(2R + 1)^dimension exp(-epsilon R)``."""
-    precision = _FIRST_PRECISION
+    if epsilon < _SMALL and dimension * epsilon <= _MOST_TRIED:
+        return _radius_by_trial(dimension, epsilon, bits)
+    # Radii below the likeliest one, if there are any, are weighed by 1 / exp(-epsilon), which must not round to 0.
+    precision = _FIRST_PRECISION + (2 * math.ceil(epsilon) if dimension > epsilon else 0)
     drawn = bits(precision)
     while True:  # ends: an enclosure of b more bits leaves a number undecided with probability below 2^-b
         found = _look_up(drawn, precision, _enclosed_weights(dimension, epsilon, precision))
@@ -53,6 +67,39 @@ def radius_from(dimension: int, epsilon: Fraction, bits: RandomBits) -> int:
             return found
         drawn = (drawn << precision) | bits(precision)
         precision *= 2
+
+
+def _radius_by_trial(dimension: int, epsilon: Fraction, bits: RandomBits) -> int:
+    """The same by rejection, at a cost that does not depend on epsilon."""
+    while True:  # ends: each round keeps its number with a probability of at least about exp(-_MOST_TRIED / 2)
+        radius = sum(_geometric(epsilon, bits) for _ in range(dimension + 1))
+        if all(_happens(2 * radius + 1, 2 * (radius + i), bits) for i in range(1, dimension + 1)):
+            return radius
+
+
+def _geometric(rate: Fraction, bits: RandomBits) -> int:
+    """A whole number k >= 0 with probability proportional to ``exp(-rate k)``."""
+    while True:  # ends: more than a third of all draws are kept
+        part = _below(rate.denominator, bits)
+        if _happens_exp(part, rate.denominator, bits):
+            break
+    whole = 0
+    while _happens_exp(1, 1, bits):  # ends: goes on with probability 1 / e
+        whole += 1
+    return (part + whole * rate.denominator) // rate.numerator
+
+
+def _happens_exp(above: int, below: int, bits: RandomBits) -> bool:
+    """True with probability ``exp(-above / below)``, for a fraction of 0 to 1: von Neumann's falling runs."""
+    length = 1
+    while _happens(above, below * length, bits):  # ends: goes on with probability at most 1 / length
+        length += 1
+    return length % 2 == 1
+
+
+def _happens(above: int, below: int, bits: RandomBits) -> bool:
+    """True with probability ``above / below``."""
+    return _below(below, bits) < above
 
 
 def _below(bound: int, bits: RandomBits) -> int:

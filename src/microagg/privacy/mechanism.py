@@ -106,7 +106,7 @@ class OpenDPNoise:
 
     def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """Drawn from the system's secure source, exactly."""
-        return counts + _max_norm_draws(len(counts), scale, sensitivity, epsilon, secrets.randbits)
+        return _with_max_norm(counts, scale, sensitivity, epsilon, secrets.randbits)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         """The place of the largest score plus exponential noise: the exponential mechanism as permute-and-flip."""
@@ -136,7 +136,7 @@ class SeededNoise:
 
     def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         bits = random.Random(int(self._rng.integers(2**63))).getrandbits
-        return counts + _max_norm_draws(len(counts), scale, sensitivity, epsilon, bits)
+        return _with_max_norm(counts, scale, sensitivity, epsilon, bits)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         noisy = scores + self._rng.exponential(scale=scale, size=scores.shape)
@@ -352,12 +352,18 @@ def _scale(numerator: Fraction, epsilon: float, on: str) -> float:
     return scale
 
 
-def _max_norm_draws(count: int, scale: float, sensitivity: int, epsilon: float, bits: Callable[[int], int]) -> IntArray:
-    """Noise of that scale, which must be enough."""
+def _with_max_norm(
+    counts: IntArray, scale: float, sensitivity: int, epsilon: float, bits: Callable[[int], int]
+) -> IntArray:
+    """Counts plus noise of that scale, which must be enough.
+
+    The *sums* are clamped, as whole numbers without bounds: a count beside clamped noise would be told exactly.
+    """
     _require_enough(float_above(Fraction(sensitivity) / Fraction(scale)), epsilon)
-    drawn = max_norm_noise(count, 1 / Fraction(scale), bits)
+    noise = max_norm_noise(len(counts), 1 / Fraction(scale), bits)
     limit = _LARGEST_COUNT
-    return np.array([min(max(one, -limit), limit) for one in drawn], dtype=np.int64)
+    sums = [count + one for count, one in zip(counts.tolist(), noise, strict=True)]
+    return np.array([min(max(one, -limit), limit) for one in sums], dtype=np.int64)
 
 
 def _measurement(kind: str, scale: float) -> Any:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg._typing import FloatArray, IntArray
+from microagg.errors import ParameterError
 from microagg.privacy.budget import Budget
 from microagg.privacy.mechanism import Noise, add_laplace, laplace_draws
 from microagg.private.strict.records import Records
@@ -42,6 +43,8 @@ COST_OF_SPLITS = 4
 """All splits of a tree together cost this over the scale of their noise, if one record is replaced."""
 
 _DEEPEST = 60
+_LARGEST_LOWERING = 2.0**56  # of all levels together below 2^62
+_MOST = 1e6  # times all records: a noisy count beyond is noise, and floats would lack the digits to repair it
 _MOST_NODES = 4096  # of one level
 _TREE_PAYS = 150.0  # records x epsilon; with less, a tree's splits cost more than they tell
 _FEW = 45.0  # records x epsilon
@@ -137,7 +140,10 @@ def noisy_tree(records: Records, attribute: int, scale: Scale, *, budget: Budget
 
 def lowering_of(epsilon: float) -> int:
     """What counts are lowered by at each level: at least ln 2 scales of the noise, which the proof asks for."""
-    return min(math.ceil(COST_OF_SPLITS / epsilon * math.log(2) * (1 + 1e-9)), 2**56)
+    lowering = COST_OF_SPLITS / epsilon * math.log(2) * (1 + 1e-9)
+    if lowering > _LARGEST_LOWERING:  # lowered by less, a tree would cost more than its budget
+        raise ParameterError(f"epsilon = {epsilon:g} is too small for a tree of values")
+    return math.ceil(lowering)
 
 
 def _counts_of_nodes(records: Records, attribute: int, starts: IntArray, ends: IntArray) -> IntArray:
@@ -149,7 +155,7 @@ def _counts_of_nodes(records: Records, attribute: int, starts: IntArray, ends: I
 def _repaired(scale: Scale, edges: IntArray, noisy: IntArray, n_records: int, epsilon: float, how: str) -> Marginal:
     """Masses from noisy counts: what noise alone explains is taken as none, and the rest is moved to sum to 1."""
     least = _NOISE_ALONE[how] * 2.0 / epsilon
-    counts = noisy.astype(np.float64)
+    counts = np.clip(noisy.astype(np.float64), -_MOST * n_records, _MOST * n_records)
     if (counts >= least).any():
         counts = np.where(counts < least, 0.0, counts)
     return Marginal(scale, edges, project(counts / n_records))

@@ -24,6 +24,7 @@ _SWEEPS = 12
 _SWEEPS_BETWEEN = 2  # after each further table, so that the next is chosen where the model is still off
 _MOST_FACTOR = 4.0
 _NOISE_COUNTS = 1.0  # scales of noise that each free cell of a table must be worth to be chosen
+_MOST_TAKEN_OFF = 2.0**60  # scores are 64-bit integers
 _POOL = (20_000, 200_000)
 
 
@@ -77,7 +78,7 @@ def empty_model(
     n_rows = int(min(max(4 * n_records, _POOL[0]), _POOL[1]))
     masses = [masses_of_groups(one, groups[j]) for j, one in enumerate(marginals)]
     ordered = [j for j, one in enumerate(marginals) if one.scale.ordered]
-    ranks, pool = rng.random((n_rows, len(marginals))), np.zeros((n_rows, len(marginals)), dtype=np.int64)
+    ranks, pool = rng.random((n_rows, len(marginals))), np.zeros((n_rows, len(marginals)), dtype=np.int64, order="F")
     if ordered:
         normals = _exact_normals(n_rows, correlations, rng)
         even = (np.arange(n_rows) + 0.5) / n_rows
@@ -120,7 +121,8 @@ class TableQuestions:
         by_chance = min(float(np.sqrt(2.0 / math.pi * expected).sum()), float(self._n_records))
         by_noise = _NOISE_COUNTS * (model.shape[0] - 1) * (model.shape[1] - 1) * self._table_scale
         off = self._records.count_table(*pair, model.shape) - np.rint(expected).astype(np.int64)
-        return int(np.abs(off).sum() - round(by_chance + by_noise))
+        taken_off: float = min(by_chance + by_noise, _MOST_TAKEN_OFF)
+        return int(np.abs(off).sum()) - round(taken_off)
 
     def choose(self, pairs: Sequence[tuple[int, int]], distances: dict[tuple[int, int], int]) -> tuple[int, int]:
         """Privately, a pair whose table is far off."""

@@ -25,6 +25,7 @@ class Records:
         self._points = list(points)
         self._sorted: dict[int, IntArray] = {}
         self._groups: list[IntArray] = []
+        self._tables: dict[tuple[int, int], IntArray] = {}
 
     def count_runs(self, attribute: int, edges: IntArray) -> IntArray:
         """How many records lie in each run ``edges[i] .. edges[i+1] - 1``.
@@ -57,8 +58,11 @@ class Records:
             for points, starts, groups in zip(self._points, edges, group_of_leaf, strict=True)
         ]
         self._sorted.clear()
+        self._tables.clear()
 
     def count_table(self, one: int, other: int, shape: tuple[int, int]) -> IntArray:
         """How many records are in each pair of groups. A replaced record changes the table by at most 2 in all."""
-        cells = self._groups[one].astype(np.int64) * shape[1] + self._groups[other]
-        return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
+        if (one, other) not in self._tables:  # each choice of a table compares all of them again
+            cells = self._groups[one].astype(np.int64) * shape[1] + self._groups[other]
+            self._tables[one, other] = np.bincount(cells, minlength=shape[0] * shape[1]).astype(np.int64)
+        return self._tables[one, other].reshape(shape).copy()

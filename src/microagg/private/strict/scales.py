@@ -66,14 +66,15 @@ class Scale:
         if column.kind is Kind.ORDINAL:
             return cls(column.name, len(column.labels), ordered=True)
         resolution = column.resolution
-        if resolution is None or (column.high - column.low) / resolution > _MOST_POINTS:
+        # Bounds that were read from the data must not show in a ledger, by how many points there are between them.
+        if column.bounds_from_data or resolution is None or (column.high - column.low) / resolution > _MOST_POINTS:
             step, first, size, whole_step = (column.high - column.low) / STEPS, column.low, STEPS, True
         else:
             lowest, highest = math.ceil(column.low / resolution), math.floor(column.high / resolution)
             step, first, size, whole_step = resolution, lowest * resolution, highest - lowest + 1, False
             if size < 1:
                 raise TableError(f"column {column.name!r}: no multiple of its resolution lies within its bounds")
-        start = min(max(0.0, column.low), column.high) if origin is None else origin
+        start = min(max(0.0 if origin is None else origin, column.low), column.high)
         place = min(max(round((start - first) / step), 0), size - 1)
         return cls(column.name, size, True, first, step, place, whole_step)
 
