@@ -185,10 +185,12 @@ def _small_pool():
     return patch.object(model, "_POOL", (200, 200))
 
 
+FIRST = ("an outlier of a tree", "everything at once")
 CASES: list[Callable[[], str]] = [
-    *(partial(_honest, name, "dp_ranked_graph") for name in NEIGHBOURS),
+    *(partial(_honest, name, "dp_ranked_graph") for name in FIRST),
     _too_little_noise,
     _aligned,
+    *(partial(_honest, name, "dp_ranked_graph") for name in NEIGHBOURS if name not in FIRST),
     *(
         partial(_honest, name, "dp_ranked_copula")
         for name, (attributes, *_) in NEIGHBOURS.items()
@@ -206,7 +208,7 @@ CAMPAIGN = Campaign(
     name="privacy_audit",
     promise="no attack on a strict release shows more than epsilon, exactly or by odds; weak methods are caught",
     case=case,
-    quick=len(CASES),
+    quick=4,
     long=20 * len(CASES),
     seconds=300.0,
 )
