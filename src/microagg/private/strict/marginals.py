@@ -33,7 +33,6 @@ __all__ = [
     "measure_marginal",
     "noisy_tree",
     "project",
-    "splits_share",
 ]
 
 LONGEST_LIST = 32
@@ -46,9 +45,10 @@ _DEEPEST = 60
 _LARGEST_LOWERING = 2.0**56  # of all levels together below 2^62
 _MOST = 1e6  # times all records: a noisy count beyond is noise, and floats would lack the digits to repair it
 _MOST_NODES = 4096  # of one level
-_TREE_PAYS = 150.0  # records x epsilon; with less, a tree's splits cost more than they tell
-_FEW = 45.0  # records x epsilon
-_PARTS, _PARTS_OF_FEW = (12, 4.0), (8, 1.0)  # number and stiffness
+_EVEN_PARTS = ((50.0, 8, 1.0), (120.0, 12, 4.0), (250.0, 16, 8.0))
+"""Below so many records x epsilon a tree's splits cost more than they tell: how many even parts, and how stiff."""
+
+_SPLITS = 0.3  # of a tree's budget; the rest is for counting its leaves
 _NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
 
 
@@ -89,25 +89,29 @@ def measure_marginal(
         noisy = add_laplace(counts, 2, budget=budget, noise=noise, on=f"counts of the values of {scale.name}")
         how = "list" if scale.ordered else "nominal"
         return _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)
-    if n_records * budget.epsilon < _TREE_PAYS:
-        n_parts, stiffness = _PARTS_OF_FEW if n_records * budget.epsilon < _FEW else _PARTS
+    parts = _even_parts(n_records * budget.epsilon)
+    if parts is not None:
+        n_parts, stiffness = parts
         edges = scale.cut_evenly(n_parts)
         # As above: 2 in all.
         on = f"counts of {len(edges) - 1} even parts of {scale.name}"
         noisy = add_laplace(records.count_runs(attribute, edges), 2, budget=budget, noise=noise, on=on)
-        mass = smooth_shares(noisy.astype(np.float64), n_records, 2.0 / budget.epsilon, stiffness)
+        origin = int(np.searchsorted(edges, scale.origin, side="right")) - 1
+        mass = smooth_shares(noisy.astype(np.float64), n_records, 2.0 / budget.epsilon, stiffness, alone=origin)
         return Marginal(scale, edges, mass)
-    share = splits_share(n_records, budget.epsilon)
-    shares = budget.divide({"splits": share, "leaves": 1.0 - share})
+    shares = budget.divide({"splits": _SPLITS, "leaves": 1.0 - _SPLITS})
     edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)
     draw = laplace_draws(2, budget=shares["leaves"], noise=noise, on=f"counts of all leaves of {scale.name}")
     noisy = draw(records.count_runs(attribute, edges))
     return _repaired(scale, edges, noisy, n_records, shares["leaves"].epsilon, "tree")
 
 
-def splits_share(n_records: int, epsilon: float) -> float:
-    """The part of an attribute's budget that its tree gets: more where there is little, to find the mass at all."""
-    return 0.4 if n_records * epsilon < 100 else 0.3
+def _even_parts(records_times_epsilon: float) -> tuple[int, float] | None:
+    """How many even parts are counted instead of a tree, and how stiff their shares are; None for a tree."""
+    for below, n_parts, stiffness in _EVEN_PARTS:
+        if records_times_epsilon < below:
+            return n_parts, stiffness
+    return None
 
 
 def noisy_tree(records: Records, attribute: int, scale: Scale, *, budget: Budget, noise: Noise) -> IntArray:

@@ -103,10 +103,12 @@ class Scale:
         return share
 
     def cut_evenly(self, count: int) -> IntArray:
-        """Edges of `count` parts that are equal on the public measure; fewer where there are not as many points."""
+        """Edges of `count` parts that are equal on the public measure, and of the origin alone; fewer of few points."""
         targets = np.arange(1, count) / count
         edges = np.ceil(self._at_measure(targets, np.zeros(count - 1), np.full(count - 1, self.size - 1.0)))
-        return np.unique([0, *edges.astype(np.int64).tolist(), self.size]).astype(np.int64)
+        # Many records may have the very value at the origin, such as 0.
+        own = [self.origin, self.origin + 1]
+        return np.unique([0, *edges.astype(np.int64).tolist(), *own, self.size]).astype(np.int64)
 
     def halve(self, starts: IntArray, ends: IntArray) -> IntArray:
         """For each run of points ``start .. end - 1`` of at least two, the point that begins its upper half."""

@@ -10,7 +10,9 @@ from microagg._typing import FloatArray
 __all__ = ["smooth_shares"]
 
 
-def smooth_shares(noisy: FloatArray, n_records: int, scale: float, stiffness: float) -> FloatArray:
+def smooth_shares(
+    noisy: FloatArray, n_records: int, scale: float, stiffness: float, alone: int | None = None
+) -> FloatArray:
     """Shares of neighbouring parts that go with their noisy counts, and whose logarithms bend as little as they can.
 
     Minimised is the misfit to the counts, in scales of their noise, plus `stiffness` times the second differences of
@@ -24,21 +26,24 @@ def smooth_shares(noisy: FloatArray, n_records: int, scale: float, stiffness: fl
     scale : float
         Of the noise.
     stiffness : float
+    alone : int, optional
+        A part that says nothing about those beside it: a value that many records have.
     """
-    if len(noisy) < 3:
+    if len(noisy) < 4:
         shares = np.maximum(noisy, 0.0) + scale / n_records
         return np.asarray(shares / shares.sum(), dtype=np.float64)
     wanted, unit = noisy / n_records, scale / n_records
+    smooth = np.delete(np.arange(len(noisy)), [] if alone is None else [alone])
 
     def misfit(logs: FloatArray) -> tuple[float, FloatArray]:
         shares = _shares(logs)
         fit, fit_slope = _soft((shares - wanted) / unit)
-        bend, bend_slope = _soft(np.diff(logs, 2))
+        bend, bend_slope = _soft(np.diff(logs[smooth], 2))
         by_share = fit_slope / unit
         slope = shares * (by_share - shares @ by_share)
-        slope[2:] += stiffness * bend_slope
-        slope[1:-1] -= 2.0 * stiffness * bend_slope
-        slope[:-2] += stiffness * bend_slope
+        slope[smooth[2:]] += stiffness * bend_slope
+        slope[smooth[1:-1]] -= 2.0 * stiffness * bend_slope
+        slope[smooth[:-2]] += stiffness * bend_slope
         return float(fit.sum() + stiffness * bend.sum()), slope
 
     start = np.maximum(np.where(noisy < scale, 0.0, noisy), 1e-3 * max(float(noisy.max()), 1.0))
