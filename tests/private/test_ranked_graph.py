@@ -233,4 +233,7 @@ def test_the_public_report_of_a_strict_release_shows_nothing_of_the_original(tmp
     folder = microagg.release(table, strict()).save(tmp_path / "out", report=True)
     quoted = (folder / "report.json").read_text() + (folder / "report.html").read_text()
     assert "drawn from a model of noisy counts" in quoted
+    assert "drawn anew, from noisy counts" in quoted
+    overview = json.loads((folder / "report.json").read_text())["attributes"]["overview"]
+    assert {one["name"]: one["role"] for one in overview}["income"] == "confidential"
     assert str(float(np.mean(np.asarray(table["income"]))))[:7] not in quoted

@@ -74,6 +74,7 @@ def test_no_value_of_a_record_is_in_the_page_or_the_json(tmp_path, k, representa
     made = microagg.release(table, Recipe(k=k, attributes=ROLES, aggregate=choice))
     made.save(tmp_path / "out", report=True)
     shown = (tmp_path / "out/report.html").read_text() + (tmp_path / "out/report.json").read_text()
+    shown = re.sub(r"[0-9a-f]{32,}", "", shown)  # hashes hold seven digits in a row by chance
     frequent = {"north", "south"}
     for name in table.column_names:
         for value in table[name].to_pylist():

@@ -48,12 +48,17 @@ def _declaration(name: str, source: ReportSource) -> dict[str, Any]:
     bounds = None if attribute.bounds is None else [_bound(bound) for bound in attribute.bounds]
     return {
         "name": name,
-        "role": str(attribute.role),
+        "role": _role(name, source),
         "kind": None if attribute.kind is None else str(attribute.kind),
         "bounds": bounds,
         "released": name in source.released.names,
         "treatment": _treatment(name, source),
     }
+
+
+def _role(name: str, source: ReportSource) -> str:
+    """The role as it is declared, also where a method protects attributes of every role."""
+    return str(source.recipe.attributes[name].role)
 
 
 def _bound(value: Any) -> str:
@@ -70,6 +75,8 @@ def _treatment(name: str, source: ReportSource) -> str:
         return "published as it is" if source.manifest is not None else "not to be changed"
     if source.manifest is None:
         return "to be protected"
+    if recipe.entry.whole_table:
+        return "drawn anew, from noisy counts"
     if source.is_private:
         return "replaced, with noise"
     if recipe.aggregate.form is AggregateForm.SAMPLED:
@@ -83,7 +90,7 @@ def _description(name: str, source: ReportSource) -> dict[str, Any]:
     released, original = source.described
     after = released.column(name)
     before = original.column(name) if original is not None and name in original.names else None
-    facts: dict[str, Any] = {"name": name, "role": str(attribute.role)}
+    facts: dict[str, Any] = {"name": name, "role": _role(name, source)}
     facts["kind"] = None if attribute.kind is None else str(attribute.kind)
     facts["missing"] = {"after": _missing(int(after.missing.sum()), len(after.array), source)}
     if source.internal and before is not None:
