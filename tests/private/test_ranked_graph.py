@@ -132,7 +132,7 @@ def test_taxonomies_dates_and_one_value_alone():
 
 
 def test_what_a_recipe_overrides_is_spent_so():
-    shares = {"marginals": 0.4, "dependence": 0.1, "choices": 0.1, "tables": 0.4}
+    shares = {"marginals": 0.4, "pairs": 0.1, "choices": 0.1, "tables": 0.4}
     weights = {"age": 0.7, "income": 0.1, "level": 0.1, "job": 0.1}
     recipe = strict(1.0, shares=shares, tables=2, weights=weights, origins={"income": 30_000})
     made = microagg.release(people(400), recipe, seed=1)

@@ -45,7 +45,7 @@ def test_any_epsilon_and_any_number_of_records_makes_a_table(n_records, epsilon)
 
 @pytest.mark.parametrize("part", ["marginals", "choices", "tables"])
 def test_a_share_next_to_nothing_is_spent_like_any_other(part):
-    shares = dict.fromkeys(("marginals", "dependence", "choices", "tables"), 1 / 3) | {part: 1e-290}
+    shares = dict.fromkeys(("marginals", "pairs", "choices", "tables"), 1 / 3) | {part: 1e-290}
     recipe = Recipe(method="strict", privacy={"epsilon": 1.0, "shares": shares}, attributes=DECLARED)
     budget = microagg.release(table(50), recipe).statement.budget
     assert budget is not None

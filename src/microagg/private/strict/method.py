@@ -79,7 +79,7 @@ class RankedGraph(PrivateMethod):
     All published attributes are protected, confidential ones as well: nothing stands beside the release as it is. No
     row belongs to a record.
 
-    ``shares`` divides the budget among marginals, dependence, choices and tables; ``tables`` says how many tables are
+    ``shares`` divides the budget among marginals, pairs, choices and tables; ``tables`` says how many tables are
     measured beside those that join nominal attributes; ``origins`` says from which value of an attribute distances are
     taken as logarithms (default: 0, or the bound next to it). All have defaults that follow from the number of records,
     epsilon, and the number and kinds of attributes. ``weights`` divides the share of the marginals among attributes.

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["PARTS", "Plan", "make_plan"]
 
-PARTS = ("marginals", "dependence", "choices", "tables")
+PARTS = ("marginals", "pairs", "choices", "tables")
 
 _RICH = 3000.0  # records x epsilon / attributes, from which tables beat the copula of numbers
 _NUMBERS_FEW = (0.8, 0.2, 0.0, 0.0)
@@ -25,7 +25,7 @@ class Plan:
 
     Attributes
     ----------
-    marginals, dependence, choices, tables : float
+    marginals, pairs, choices, tables : float
         Shares of epsilon; they sum to 1.
     n_tree : int
         Tables that join the nominal attributes to the others.
@@ -38,7 +38,7 @@ class Plan:
     """
 
     marginals: float
-    dependence: float
+    pairs: float
     choices: float
     tables: float
     n_tree: int
@@ -100,9 +100,9 @@ def make_plan(
         parts = _NUMBERS_RICH
     else:
         parts = _NUMBERS_FEW if n_attributes <= _FEW else _NUMBERS_MANY
-    marginals, dependence, choices, tables = parts if shares is None else (shares[part] for part in PARTS)
+    marginals, pairs, choices, tables = parts if shares is None else (shares[part] for part in PARTS)
     all_pairs = n_tree == 0 and n_more == n_pairs
-    plan = Plan(marginals, dependence, choices, tables, n_tree, n_more, all_pairs)
+    plan = Plan(marginals, pairs, choices, tables, n_tree, n_more, all_pairs)
     return _without_idle_parts(plan, n_ordered, n_records * epsilon)
 
 
@@ -110,14 +110,14 @@ def _without_idle_parts(plan: Plan, n_ordered: int, records_times_epsilon: float
     """Give what has nothing to be spent on to what has."""
     n_same_sides = n_ordered * (n_ordered - 1) // 2
     # Noise of the size of the table says nothing: its share is better spent elsewhere.
-    hopeless = plan.dependence * records_times_epsilon < n_same_sides
-    if (n_same_sides == 0 or hopeless) and plan.dependence:
+    hopeless = plan.pairs * records_times_epsilon < n_same_sides
+    if (n_same_sides == 0 or hopeless) and plan.pairs:
         to_tables = plan.n_tables > 0
         plan = replace(
             plan,
-            dependence=0.0,
-            tables=plan.tables + (plan.dependence if to_tables else 0.0),
-            marginals=plan.marginals + (0.0 if to_tables else plan.dependence),
+            pairs=0.0,
+            tables=plan.tables + (plan.pairs if to_tables else 0.0),
+            marginals=plan.marginals + (0.0 if to_tables else plan.pairs),
         )
     if plan.n_choices == 0 and plan.choices:
         to_tables = plan.n_tables > 0

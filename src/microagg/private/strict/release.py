@@ -65,10 +65,8 @@ def measure(
     marginals = _measure_marginals(records, scales, n_records, shares["marginals"], noise, weights)
     ordered = [j for j, scale in enumerate(scales) if scale.ordered]
     correlations = np.eye(len(ordered))
-    if "dependence" in shares:
-        correlations = measure_same_sides(
-            records, ordered, marginals, n_records, budget=shares["dependence"], noise=noise
-        )
+    if "pairs" in shares:
+        correlations = measure_same_sides(records, ordered, marginals, n_records, budget=shares["pairs"], noise=noise)
     n_groups = _GROUPS_OF_COPULA
     if plan.n_tables:
         n_groups = n_groups_for(n_records, shares["tables"].epsilon / plan.n_tables)
