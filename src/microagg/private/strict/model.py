@@ -103,7 +103,14 @@ class TableQuestions:
     """What is asked of records about pairs of attributes, and paid for: a table, or which table is furthest off."""
 
     def __init__(
-        self, records: Records, model: Model, plan: Plan, n_records: int, choices: Budget, tables: Budget, noise: Noise
+        self,
+        records: Records,
+        model: Model,
+        plan: Plan,
+        n_records: int,
+        choices: Budget | None,
+        tables: Budget,
+        noise: Noise,
     ) -> None:
         self._records, self._model, self._n_records, self._noise = records, model, n_records, noise
         self._choices = iter(_parts(choices, plan.n_choices, "a choice of two attributes"))
@@ -221,8 +228,9 @@ def _factors(wanted: FloatArray, there: FloatArray) -> FloatArray:
     return np.clip(wanted / np.maximum(there, 1e-9), 1.0 / _MOST_FACTOR, _MOST_FACTOR)
 
 
-def _parts(budget: Budget, count: int, what: str) -> list[tuple[Budget, str]]:
-    if count == 0:
+def _parts(budget: Budget | None, count: int, what: str) -> list[tuple[Budget, str]]:
+    """Even shares of a budget, each with what it is for; none where there is nothing to spend it on."""
+    if budget is None:
         return []
     shares = budget.divide([f"{what}, {i + 1} of {count}" for i in range(count)])
     return [(share, name) for name, share in shares.items()]

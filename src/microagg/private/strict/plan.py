@@ -111,22 +111,16 @@ def _without_idle_parts(plan: Plan, n_ordered: int, records_times_epsilon: float
     n_same_sides = n_ordered * (n_ordered - 1) // 2
     # Noise of the size of the table says nothing: its share is better spent elsewhere.
     hopeless = plan.pairs * records_times_epsilon < n_same_sides
-    if (n_same_sides == 0 or hopeless) and plan.pairs:
-        to_tables = plan.n_tables > 0
-        plan = replace(
-            plan,
-            pairs=0.0,
-            tables=plan.tables + (plan.pairs if to_tables else 0.0),
-            marginals=plan.marginals + (0.0 if to_tables else plan.pairs),
-        )
-    if plan.n_choices == 0 and plan.choices:
-        to_tables = plan.n_tables > 0
-        plan = replace(
-            plan,
-            choices=0.0,
-            tables=plan.tables + (plan.choices if to_tables else 0.0),
-            marginals=plan.marginals + (0.0 if to_tables else plan.choices),
-        )
-    if plan.n_tables == 0 and plan.tables:
-        plan = replace(plan, tables=0.0, marginals=plan.marginals + plan.tables)
+    if n_same_sides == 0 or hopeless:
+        plan = _without(plan, "pairs")
+    if plan.n_choices == 0:
+        plan = _without(plan, "choices")
+    if plan.n_tables == 0:
+        plan = _without(plan, "tables")
     return plan
+
+
+def _without(plan: Plan, part: str) -> Plan:
+    """The share of a part goes to the tables, or where there are none to the marginals."""
+    heir = "tables" if plan.n_tables else "marginals"
+    return replace(plan, **{heir: getattr(plan, heir) + getattr(plan, part), part: 0.0})

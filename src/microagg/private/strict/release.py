@@ -74,8 +74,7 @@ def measure(
     model = empty_model(marginals, groups, correlations, n_records, rng)
     if plan.n_tables:
         records.group([marginal.edges[:-1] for marginal in marginals], groups)
-        choices = shares.get("choices", budget)
-        questions = TableQuestions(records, model, plan, n_records, choices, shares["tables"], noise)
+        questions = TableQuestions(records, model, plan, n_records, shares.get("choices"), shares["tables"], noise)
         model = build_model(model, questions, plan, rng)
     return Measured(model, n_records)
 
