@@ -27,7 +27,7 @@ Columns = dict[str, list[Any]]
 
 METHODS = ("mdav", "vmdav", "near_optimal", "pcp", "zscores")
 WAYS = ("search", "swap", "merge", "closeness_first")
-GRADES = ("none", "low", "mid", "high", "top")
+GRADES = ("least", "low", "mid", "high", "top")  # not "none", which counts as missing: a reader may take it for that
 WORK = {
     "office": "any",
     "field": "any",
