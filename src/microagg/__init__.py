@@ -19,6 +19,7 @@ from microagg._version import __version__
 
 if TYPE_CHECKING:
     from microagg import datasets
+    from microagg.engines.release_files import release_files
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
@@ -75,6 +76,7 @@ __all__ = [
     "rearrange",
     "refine",
     "release",
+    "release_files",
     "sweep",
 ]
 
@@ -105,6 +107,7 @@ _HOME = {
     "rearrange": "microagg.partition.rearrange.arrays",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
+    "release_files": "microagg.engines.release_files",
     "sweep": "microagg.frontier.sweep",
 }
 

@@ -115,7 +115,9 @@ def axis_to_cut(records: Coordinates, weights: FloatArray | None = None) -> Axis
     numbers = [float((pulled * column).sum()) / spread for column in centred]
     mean_pull = float(pulled.sum()) / total
     tables = [
-        length * (np.bincount(codes, pulled, minlength=n) - mean_pull * np.bincount(codes, weights, minlength=n)) / spread
+        length
+        * (np.bincount(codes, pulled, minlength=n) - mean_pull * np.bincount(codes, weights, minlength=n))
+        / spread
         for length, codes, n in zip(records.lengths, records.codes, records.n_categories, strict=True)
     ]
     norm = float(np.sqrt(sum(one**2 for one in numbers) + sum(float((t**2).sum()) for t in tables)))
@@ -162,7 +164,7 @@ def principal_axis(records: Coordinates, weights: FloatArray | None = None) -> A
         pulled = weights * scores
         numbers = [float((pulled * column).sum()) for column in centred]
         tables = [
-            length * np.bincount(codes, pulled, minlength=n)
+            np.bincount(codes, pulled, minlength=n).astype(np.float64) * length
             for length, codes, n in zip(records.lengths, records.codes, records.n_categories, strict=True)
         ]
         norm = float(np.sqrt(sum(one**2 for one in numbers) + sum(float((t**2).sum()) for t in tables)))
@@ -203,8 +205,8 @@ class Tree:
 def grow_tree(sample: Coordinates, weights: FloatArray, n_leaves: int) -> Tree:
     """A tree of about equal leaves, from a weighted sample.
 
-    Each node is cut along its axis (:func:`axis_to_cut`), between two scores that differ: equal records are never parted. Nodes
-    whose records are all alike along it stay whole.
+    Each node is cut along its axis (:func:`axis_to_cut`), between two scores that differ: equal records are never
+    parted. Nodes whose records are all alike along it stay whole.
     """
     if n_leaves < 2 or len(sample) < 2:
         return Tree()

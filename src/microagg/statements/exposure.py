@@ -61,6 +61,23 @@ class Categories:
     vanished: Mapping[str, int]
     shrunk: Mapping[str, tuple[int, int]]
 
+    @classmethod
+    def between(cls, attribute: str, before: Mapping[str, int], after: Mapping[str, int]) -> Categories:
+        """From the records of each category before and after."""
+        gone = {label: count for label, count in before.items() if label not in after}
+        halved = {
+            label: (count, after[label])
+            for label, count in before.items()
+            if label in after and 2 * after[label] < count
+        }
+        return cls(
+            attribute,
+            len(before),
+            len(after),
+            dict(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
+            dict(sorted(halved.items(), key=lambda item: (item[1][1] - item[1][0], item[0]))),
+        )
+
 
 @dataclass(frozen=True)
 class Exposure:
@@ -285,18 +302,7 @@ def _count(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> 
 
 
 def _categories(original: Frame, released: Frame, name: str) -> Categories:
-    before, after = (_counts(frame, name) for frame in (original, released))
-    gone = {label: count for label, count in before.items() if label not in after}
-    halved = {
-        label: (count, after[label]) for label, count in before.items() if label in after and 2 * after[label] < count
-    }
-    return Categories(
-        name,
-        len(before),
-        len(after),
-        dict(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
-        dict(sorted(halved.items(), key=lambda item: (item[1][1] - item[1][0], item[0]))),
-    )
+    return Categories.between(name, _counts(original, name), _counts(released, name))
 
 
 def _counts(frame: Frame, name: str) -> dict[str, int]:

@@ -1,0 +1,268 @@
+"""Files that are read batch by batch: Parquet or CSV, one, a folder or a pattern of them."""
+
+from __future__ import annotations
+
+import glob as patterns
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.errors import InputError, TableError
+from microagg.recipe.recipe import Recipe
+from microagg.schema.attribute import Kind, Role
+from microagg.tables.formats.registry import format_of
+from microagg.tables.joined import refuse_joined_rows
+from microagg.tables.missing_codes import table_without_codes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["BATCH_RECORDS", "FileSource", "find_files"]
+
+BATCH_RECORDS = 400_000
+_TEXT = ("csv", "csv.gz", "tsv")
+_BLOCK = 8 << 20
+_ONLY_PLAIN = {
+    "thousands": None,
+    "negatives": "sign",
+    "units": (),
+    "date_format": None,
+    "sheet": None,
+}
+
+
+def find_files(source: str | Path) -> tuple[Path, ...]:
+    """The files of a table, by name: one, all of a folder and its folders, or those that fit a pattern.
+
+    Hidden files, and those whose names begin with an underscore, are no part of a table.
+
+    Raises
+    ------
+    InputError
+        If there is none, or they are not all of one format.
+    """
+    path = Path(source)
+    if path.is_file():
+        found = [path]
+    elif path.is_dir():
+        inside = (file for file in path.rglob("*") if file.is_file())
+        found = [file for file in inside if not any(p[0] in "._" for p in file.relative_to(path).parts)]
+    else:
+        found = [Path(name) for name in patterns.iglob(str(source), recursive=True) if Path(name).is_file()]  # noqa: PTH207
+    if not found:
+        raise InputError(
+            f"there is no file at {path.name!r}. Name a file, a folder, or a pattern in quotes: 'data/*.csv'"
+        )
+    formats = {format_of(file).name for file in found}
+    if len(formats) > 1:
+        raise InputError(f"the files at {path.name!r} are of several formats ({', '.join(sorted(formats))}); give one")
+    return tuple(sorted(found))
+
+
+@dataclass
+class FileSource:
+    """The published columns of a table that lies in one or more files.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    names : list of str
+        Columns that are published, in the order of the first file.
+    n_columns : int
+        Of the files.
+    """
+
+    paths: tuple[Path, ...]
+    recipe: Recipe
+    names: list[str] = field(default_factory=list)
+    n_columns: int = 0
+    types: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, source: str | Path, recipe: Recipe) -> FileSource:
+        """Find the files and look at their columns.
+
+        Raises
+        ------
+        InputError
+            If their format cannot be read in parts, or their columns are not those of the recipe.
+        """
+        found = cls(find_files(source), recipe)
+        kind = format_of(found.paths[0])
+        if kind.name != "parquet" and kind.name not in _TEXT:
+            raise InputError(
+                f"{kind.title} files cannot be read in parts; only Parquet and CSV can. Convert them, or choose "
+                "--engine local"
+            )
+        for path in found.paths:
+            found._look_at(path)
+        if found.is_text:
+            found._find_numbers()
+        return found
+
+    @property
+    def is_text(self) -> bool:
+        return format_of(self.paths[0]).name in _TEXT
+
+    def _look_at(self, path: Path) -> None:
+        schema = self._schema_of(path)
+        names = list(schema.names)
+        self.recipe.schema.check_columns(names)
+        published = set(self.recipe.schema.published)
+        if not self.names:
+            self.names, self.n_columns = [name for name in names if name in published], len(names)
+            self.types = {name: schema.field(name).type for name in self.names}
+            return
+        other = [name for name in self.names if schema.field(name).type != self.types[name]]
+        if other:
+            raise TableError(
+                f"column {other[0]!r} is {schema.field(other[0]).type} in {path.name} and {self.types[other[0]]} in "
+                f"{self.paths[0].name}. Write all files with the same types"
+            )
+
+    def _schema_of(self, path: Path) -> pa.Schema:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if self.is_text:
+            with self._csv(path) as reader:
+                return reader.schema
+        try:
+            with parquet.ParquetFile(path) as file:
+                return file.schema_arrow
+        except (OSError, pa.ArrowException):
+            raise TableError(f"{path.name} is not a Parquet file, or is damaged") from None
+
+    def batches(self, batch_records: int = BATCH_RECORDS) -> Iterator[pa.Table]:
+        """The published columns, some records at a time; codes that stand for missing are missing."""
+        waiting: list[pa.Table] = []
+        n_waiting = 0
+        for batch in self._raw():
+            waiting.append(batch)
+            n_waiting += batch.num_rows
+            if n_waiting >= batch_records:
+                yield self._finish(waiting)
+                waiting, n_waiting = [], 0
+        if n_waiting:
+            yield self._finish(waiting)
+
+    def _finish(self, tables: Sequence[pa.Table]) -> pa.Table:
+        import pyarrow as pa
+
+        table = pa.concat_tables(tables)
+        return table_without_codes(table, self.recipe.input.missing)
+
+    def _raw(self) -> Iterator[pa.Table]:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        for path in self.paths:
+            try:
+                if self.is_text:
+                    with self._csv(path) as reader:
+                        for batch in reader:
+                            yield self._typed(pa.Table.from_batches([batch]))
+                    continue
+                with parquet.ParquetFile(path) as file:
+                    for batch in file.iter_batches(batch_size=131_072, columns=self.names, use_threads=False):
+                        yield pa.Table.from_batches([batch]).select(self.names).replace_schema_metadata(None)
+            except (OSError, pa.ArrowInvalid):  # what the library says may quote records
+                raise TableError(f"{path.name} cannot be read to its end: it is damaged, or not a table") from None
+
+    def _csv(self, path: Path) -> Any:
+        """A reader of text: every field as it is written."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        given = self.recipe.input
+        changed = [key for key, plain in _ONLY_PLAIN.items() if getattr(given, key) != plain]
+        if changed:
+            raise InputError(
+                f"[input] {changed[0]} cannot be followed when a table is read in parts. Write the files plainly or as "
+                "Parquet, or choose --engine local"
+            )
+        separator = given.separator or format_of(path).separator or ","
+        read = csv.ReadOptions(block_size=_BLOCK, encoding=given.encoding or "utf8", use_threads=False)
+        read.skip_rows = given.skip_rows
+        if given.columns is not None:
+            read.column_names = list(given.columns)
+        names = list(given.columns or ()) or self._header(path, separator)
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=list(given.missing_values),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            include_columns=self.names or None,
+        )
+        parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+        try:
+            stream = pa.input_stream(str(path), compression="detect")
+            return csv.open_csv(stream, read, parse, convert)
+        except (OSError, pa.ArrowInvalid, UnicodeDecodeError):
+            raise TableError(f"{path.name} cannot be read as text with {separator!r} between fields") from None
+
+    def _header(self, path: Path, separator: str) -> list[str]:
+        import csv
+        import io
+
+        import pyarrow as pa
+
+        with pa.input_stream(str(path), compression="detect") as stream:
+            text = io.TextIOWrapper(stream, encoding=self.recipe.input.encoding or "utf-8-sig", newline="")
+            rows = csv.reader(text, delimiter=separator)
+            try:
+                for _ in range(self.recipe.input.skip_rows):
+                    next(text)
+                return next(rows)
+            except (StopIteration, UnicodeDecodeError, csv.Error):
+                raise TableError(f"{path.name} has no header that can be read") from None
+
+    def _find_numbers(self) -> None:
+        """Which numeric columns hold whole numbers and which fractions: decided by all records, not by the first."""
+        import pyarrow as pa
+
+        attributes = self.recipe.attributes
+        numeric = [
+            name
+            for name in self.names
+            if (attributes[name].role is Role.QUASI_IDENTIFIER and attributes[name].kind is Kind.NUMERIC)
+            or name == self.recipe.sampling_weight
+        ]
+        kinds: dict[str, Any] = dict.fromkeys(numeric, pa.int64())
+        self.types = {}
+        is_first = True
+        for batch in self._raw():
+            if is_first:
+                refuse_joined_rows(batch, self.recipe.input.separator)
+                is_first = False
+            for name in numeric:
+                if kinds[name] == pa.int64() and self._numbers(batch.column(name), pa.int64()) is None:
+                    kinds[name] = pa.float64()
+                if kinds[name] == pa.float64() and self._numbers(batch.column(name), pa.float64()) is None:
+                    raise TableError(
+                        f"column {name!r} is declared numeric but holds text. Dates and numbers that are not written "
+                        "plainly can be read in parts from Parquet files only; or choose --engine local"
+                    )
+        self.types = kinds
+
+    def _numbers(self, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+        """Text as numbers; None if some of it is none."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = pc.utf8_trim_whitespace(column)
+        if self.recipe.input.decimal != "." and kind == pa.float64():
+            text = pc.replace_substring(text, self.recipe.input.decimal, ".")
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            return None
+
+    def _typed(self, table: pa.Table) -> pa.Table:
+        for name, kind in self.types.items():
+            numbers = self._numbers(table.column(name), kind)
+            if numbers is None:
+                raise TableError(f"column {name!r} changed while it was read")
+            table = table.set_column(table.column_names.index(name), name, numbers)
+        return table.select(self.names)
