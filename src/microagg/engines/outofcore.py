@@ -42,6 +42,7 @@ from microagg.statements.exposure import Categories
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.statements.parts import PartsCount, count_parts, hash_values, read_part
 from microagg.statements.promises import (
+    ENGINES_IN_PARTS,
     describe_aggregation,
     describe_engine,
     describe_schema,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FilesRelease", "release_out_of_core"]
 
-OUT_OF_CORE = "outofcore"
+(OUT_OF_CORE,) = ENGINES_IN_PARTS
 _MOST_OPEN = 900
 
 

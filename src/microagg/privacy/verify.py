@@ -22,6 +22,7 @@ __all__ = [
     "absent_from",
     "find_drawn",
     "find_k",
+    "finding_of_recount",
     "recount",
     "require_k",
     "require_public",
@@ -112,7 +113,12 @@ def find_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
     absent = absent_from(table, attributes)
     if absent:
         return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
-    count = recount(table, attributes, k)
+    return finding_of_recount(recount(table, attributes, k))
+
+
+def finding_of_recount(count: Recount) -> Finding:
+    """What a count of combinations shows of the k that was promised."""
+    name = f"k-anonymity (k = {count.k}) on {names_phrase(count.attributes)}"
     detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
     if not count.holds:
         detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"

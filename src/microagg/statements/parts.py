@@ -206,8 +206,8 @@ def hash_values(column: pa.ChunkedArray) -> HashArray:
         return table[codes]
     if not values.null_count:
         return found
-    found = np.where(values.is_null().to_numpy(zero_copy_only=False), _MISSING, found)
-    return found
+    filled: HashArray = np.where(values.is_null().to_numpy(zero_copy_only=False), _MISSING, found)
+    return filled
 
 
 def _of_text(text: str) -> np.uint64:

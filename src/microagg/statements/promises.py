@@ -17,6 +17,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
 __all__ = [
+    "ENGINES_IN_PARTS",
     "NOISE_FROM_SEED",
     "SEEDED_NOISE",
     "describe_aggregation",
@@ -32,6 +33,9 @@ __all__ = [
 
 Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Attributes that share cells, and those of them whose draws keep a value that many share."""
+
+ENGINES_IN_PARTS = ("outofcore",)
+"""Engines that cut a table into parts."""
 
 NOISE_FROM_SEED = "noise was drawn by NumPy from a seed"
 """How every version begins to say so."""

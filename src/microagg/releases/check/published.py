@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
 from microagg.errors import TableError
-from microagg.privacy.verify import Recount, recount
+from microagg.privacy.verify import Finding, Recount, finding_of_recount, recount
 from microagg.private.base import own_columns_of
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.follow import follow
@@ -19,6 +19,8 @@ from microagg.releases.folder.saved import recipe_of
 from microagg.releases.input import read_own
 from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
 from microagg.releases.strategy import Strategy, strategy_of
+from microagg.statements.exposure import compare_exposure, recheck_exposure
+from microagg.statements.parts import PartsCount, count_parts, read_part
 from microagg.statements.requirements import RequirementCount, count_requirements
 
 if TYPE_CHECKING:
@@ -60,11 +62,9 @@ class PublishedFolder:
         try:
             manifest = read_json(folder / MANIFEST)
             recipe = recipe_of(manifest)
-            name, hashes = manifest["output"]["table"], manifest["output"]["sha256"]
-            if not (isinstance(hashes, dict) and isinstance(name, str) and name.startswith("table.")):
+            files, hashes = _names_of_tables(manifest["output"]), manifest["output"]["sha256"]
+            if not isinstance(hashes, dict):
                 raise TypeError("output")
-            if Path(name).name != name:
-                raise ValueError("table")
             for block in _partition(manifest)["blocks"]:
                 sizes = [block[key] for key in ("n_cells", "smallest_cell", "largest_cell")]
                 names = [*block["attributes"], *block.get("spiked", ())]
@@ -74,11 +74,44 @@ class PublishedFolder:
             raise TableError(f"{folder.name!r} is not a release: it has no {MANIFEST}") from None
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise TableError(f"the {MANIFEST} of {folder.name!r} is damaged") from None
-        return cls(folder, manifest, recipe, read_as_written(folder / name, recipe))
+        if "tables" in manifest["output"]:
+            return PublishedParts(folder, manifest, recipe, read_part(folder / files[0]).slice(0, 0))
+        return cls(folder, manifest, recipe, read_as_written(folder / files[0], recipe))
 
     @property
     def table_name(self) -> str:
-        return str(self.manifest["output"]["table"])
+        return self.table_names[0]
+
+    @property
+    def table_names(self) -> list[str]:
+        """The files of the table; several if it was released in parts."""
+        return _names_of_tables(self.manifest["output"])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.table.num_rows)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The table, file by file."""
+        yield self.table
+
+    def has_missing(self, name: str) -> bool:
+        """Whether a column has missing values."""
+        return bool(self.table[name].null_count)
+
+    @property
+    def engine(self) -> Mapping[str, Any] | None:
+        """How the table was cut if it was released in parts."""
+        return None
+
+    def find_promise(self) -> list[Finding]:
+        """What is promised, as far as it can be seen on the table."""
+        cells = [(block["attributes"], block["smallest_cell"]) for block in self.blocks]
+        return self.strategy.find_promise(self.table, cells)
+
+    def recheck_exposure(self) -> Finding:
+        """What the statement says about what k does not hide, as far as the table shows it."""
+        return recheck_exposure(self.table, self.recipe, self.statement if isinstance(self.statement, dict) else {})
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -167,6 +200,82 @@ class PublishedFolder:
         if not {name for names in attributes for name in names} <= set(self.table.column_names):
             return ()
         return tuple(recount(self.table, names, self.recipe.k) for names in attributes)
+
+
+class PublishedParts(PublishedFolder):
+    """A release whose table lies in several files: they are read one after the other, and counted together.
+
+    `table` has their columns, and no row.
+    """
+
+    @property
+    def paths(self) -> list[Path]:
+        return [self.folder / name for name in self.table_names]
+
+    @cached_property
+    def counted(self) -> PartsCount:
+        """What all files together show.
+
+        Raises
+        ------
+        TableError
+            If one of them is not there or damaged, or lacks a column.
+        """
+        (block,) = self.blocks
+        due = {*block["attributes"], *self.recipe.schema.published}
+        if due - set(self.table.column_names):
+            raise TableError(f"{self.table_name} lacks columns that the recipe publishes")
+        return count_parts(self.paths, block["attributes"], self.recipe)
+
+    @property
+    def n_rows(self) -> int:
+        return self.counted.recount.n_records
+
+    def tables(self) -> Iterator[pa.Table]:
+        for path in self.paths:
+            yield read_part(path)
+
+    def has_missing(self, name: str) -> bool:
+        return bool(self.counted.n_missing[name])
+
+    @property
+    def engine(self) -> Mapping[str, Any] | None:
+        return dict(self.partition["engine"])
+
+    def find_promise(self) -> list[Finding]:
+        return [finding_of_recount(self.counted.recount)]
+
+    def recheck_exposure(self) -> Finding:
+        statement = self.statement if isinstance(self.statement, dict) else {}
+        categories = self.counted.categories
+        return compare_exposure(
+            self.counted.exposure, self.recipe, statement, lambda name: len(categories.get(name, ()))
+        )
+
+    @cached_property
+    def recounts(self) -> tuple[Recount, ...]:
+        return (self.counted.recount,)
+
+
+def _names_of_tables(output: Mapping[str, Any]) -> list[str]:
+    """The files of the table as a manifest lists them.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it lists none, or names that no release has.
+    """
+    if "tables" in output:
+        names = [str(name) for name in output["tables"]]
+        if not names or names != [f"table-{number:05d}.parquet" for number in range(len(names))]:
+            raise ValueError("tables")
+        return names
+    name = output["table"]
+    if not (isinstance(name, str) and name.startswith("table.")):
+        raise TypeError("output")
+    if Path(name).name != name:
+        raise ValueError("table")
+    return [name]
 
 
 def _partition(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,12 +50,19 @@ class SavedRelease:
         """
         try:
             manifest, statement = read_json(folder / MANIFEST), read_json(folder / STATEMENT)
-            table, recipe = folder / str(manifest["output"]["table"]), recipe_of(manifest)
+            in_parts = "tables" in manifest["output"]
+            name = manifest["output"]["tables"][0] if in_parts else manifest["output"]["table"]
+            table, recipe = folder / str(name), recipe_of(manifest)
             str(manifest["id"])
         except FileNotFoundError:
             raise TableError(f"{folder.name!r} is not a release: it lacks its manifest or statement") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TableError(f"the manifest or statement of {folder.name!r} is damaged") from None
+        if in_parts:
+            raise InputError(
+                f"the table of {folder.name!r} lies in several files, which can be checked ('microagg check'), but not "
+                "yet evaluated or reported on together"
+            )
         if not table.is_file() or table.parent != folder:
             raise TableError(f"{folder.name!r} is not a release: it lacks the table that its manifest names")
         return cls(folder, table, recipe, statement, manifest)

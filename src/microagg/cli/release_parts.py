@@ -1,0 +1,70 @@
+"""``microagg release --engine outofcore``: a release in parts, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from microagg.cli.terminal import print_json, say, shows_progress
+from microagg.errors import InputError
+
+if TYPE_CHECKING:
+    from microagg.recipe.recipe import Recipe
+
+__all__ = ["release_in_parts"]
+
+
+def release_in_parts(
+    data: Path,
+    recipe: Recipe,
+    output: Path,
+    *,
+    file_format: str | None,
+    seed: int | None,
+    overwrite: bool,
+    sign: Path | None,
+    as_json: bool,
+) -> None:
+    """Release a table that need not fit in memory, and say what was written."""
+    from microagg.engines.outofcore import release_out_of_core
+    from microagg.statements.exposure_text import TITLE, describe_exposure
+    from microagg.statements.statement import printable
+    from microagg.tables.phrases import names_phrase
+
+    if file_format not in (None, "parquet"):
+        raise InputError(
+            f"a table that is released in parts is written as Parquet, not as {file_format}. Leave --format out, or "
+            "choose --engine local"
+        )
+    with shows_progress():
+        made = release_out_of_core(data, recipe, output, seed=seed, overwrite=overwrite, sign=sign)
+    statement = made.statement.as_dict()
+    if as_json:
+        print_json(
+            {
+                "folder": str(output),
+                "files": sorted(file.name for file in made.folder.iterdir()),
+                "n_records": made.statement.n_records,
+                "n_cells": made.n_cells,
+                "information_loss": made.information_loss,
+                "statement": statement,
+            }
+        )
+    n_files = len(made.manifest.output["tables"])
+    say(f"Wrote {output}: {made.statement.n_records} records in {made.n_cells} cells, in {n_files} files.")
+    for count in made.statement.recounts:
+        say(
+            f"Counted on the written files together: every combination of {names_phrase(count.attributes)} occurs at "
+            f"least {count.smallest} times."
+        )
+    exposed = describe_exposure(made.statement.exposure or ())
+    if exposed:
+        say(TITLE)
+    for sentence in exposed:
+        say(f"  - {printable(sentence)}")
+    say(f"Information loss: {made.information_loss:.4f} % (within cells, in the space they were formed in)")
+    for remark in statement["remarks"]:
+        say(f"Note: {remark}")
+    say("Note: no report is made of a table in parts, and the receipt does not say which record each row stands for")
+    say(f"What is and is not promised: {output / 'statement.txt'}")
+    say(f"Keep, do not publish: {made.receipt}")
