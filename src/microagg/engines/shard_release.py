@@ -16,7 +16,7 @@ import numpy as np
 from microagg._scaling import times_power_of_two
 from microagg._typing import IntArray
 from microagg.aggregate.centroid import Cells
-from microagg.engines.plan import Constants
+from microagg.engines.constants import Constants
 from microagg.engines.shards import cut_blocks, generator_for, key_of
 from microagg.engines.survey import column_of, group_keys
 from microagg.errors import GuaranteeError
