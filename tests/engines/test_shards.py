@@ -97,7 +97,7 @@ def test_equal_records_are_never_parted_by_a_tree():
     X = rng.integers(0, 3, size=(2_000, 2)).astype(float)
     leaves = grow_tree(coordinates(X), np.ones(2_000), 12).route(coordinates(X))
     for row in np.unique(X, axis=0):
-        assert len(np.unique(leaves[(X == row).all(axis=1)])) == 1
+        assert len(np.unique(leaves[(row == X).all(axis=1)])) == 1
 
 
 def test_a_table_of_equal_records_is_one_leaf():

@@ -126,7 +126,7 @@ class FileSource:
         from pyarrow import parquet
 
         if self.is_text:
-            with self._csv(path) as reader:
+            with self._csv(path, all_columns=True) as reader:
                 return reader.schema
         try:
             with parquet.ParquetFile(path) as file:
@@ -170,7 +170,7 @@ class FileSource:
             except (OSError, pa.ArrowInvalid):  # what the library says may quote records
                 raise TableError(f"{path.name} cannot be read to its end: it is damaged, or not a table") from None
 
-    def _csv(self, path: Path) -> Any:
+    def _csv(self, path: Path, *, all_columns: bool = False) -> Any:
         """A reader of text: every field as it is written."""
         import pyarrow as pa
         from pyarrow import csv
@@ -193,7 +193,7 @@ class FileSource:
             null_values=list(given.missing_values),
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
-            include_columns=self.names or None,
+            include_columns=None if all_columns else self.names,
         )
         parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         try:

@@ -145,9 +145,10 @@ class Sampling:
         for name, one in constants.columns.items():
             survey, weight = self.survey.columns[name], one.attribute.weight
             missing = survey.n_missing / n if self.recipe.missing.policy is MissingPolicy.OWN_CELL else 0.0
-            total += weight * n * missing * (1.0 - missing)
+            total += math.ldexp(weight * n * missing * (1.0 - missing), 2 * constants.scale)
             if one.attribute.kind is Kind.NOMINAL:
-                total += weight * n * (1.0 - missing) * _disagreement(survey.counts, one.attribute)
+                apart = weight * n * (1.0 - missing) * _disagreement(survey.counts, one.attribute)
+                total += math.ldexp(apart, 2 * constants.scale)
                 continue
             unit = one.unit
             if how is Standardize.NONE:
@@ -155,8 +156,10 @@ class Sampling:
             elif how is Standardize.BOUNDS and one.bounds is not None:
                 unit = math.ldexp(one.bounds[1] - one.bounds[0], one.exponent)
             moments = self.moments[name]
-            total += weight * moments.n * moments.variance * ((one.high - one.low) / unit) ** 2
-        return math.ldexp(total, 2 * constants.scale)
+            total += (
+                weight * moments.n * moments.variance * math.ldexp((one.high - one.low) / unit, constants.scale) ** 2
+            )
+        return total
 
     def _find_heavy(self, sizes: IntArray) -> BoolArray:
         """Rows so frequent that they need no shard with others, but for those that their group's rest needs to be k."""
