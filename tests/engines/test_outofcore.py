@@ -397,13 +397,30 @@ def test_classes_that_lie_in_several_files_are_counted_whole(tmp_path):
     assert found.exposure.singles[0].values == 0
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_counts_do_not_depend_on_rounds(tmp_path, monkeypatch, rounds):
+@pytest.mark.parametrize("most", [10, 1_000])
+def test_counts_do_not_depend_on_buckets(tmp_path, monkeypatch, most):
     from microagg.statements import parts
 
     release_out_of_core(put(people(3_000), tmp_path / "data"), recipe(), tmp_path / "out")
-    monkeypatch.setattr(parts, "_AT_ONCE", 3_000 // rounds)
+    paths = sorted((tmp_path / "out").glob("table-*"))
+    names = ["age", "wage", "job"]
+    whole = parts.count_parts(paths, names, recipe())
+    monkeypatch.setattr(parts, "_AT_ONCE", most)
+    assert parts.count_parts(paths, names, recipe()) == whole
     require_whole(tmp_path / "out")
+
+
+def test_what_is_counted_in_parts_is_what_is_counted_at_once(tmp_path):
+    from microagg.privacy.verify import recount
+    from microagg.statements.exposure import exposure_of
+    from microagg.tables.frames import Frame
+
+    made = release_out_of_core(put(people(3_000), tmp_path / "data"), recipe(), tmp_path / "out")
+    released, original = tables_of(tmp_path / "out"), people(3_000)
+    names = ["age", "wage", "job"]
+    assert made.statement.recounts == (recount(released, names, 5),)
+    frames = Frame.of(released, "pyarrow"), Frame.of(original, "pyarrow")
+    assert list(made.statement.exposure) == exposure_of(frames[0], recipe(), [names], frames[1]).public()
 
 
 def test_a_changed_or_missing_part_is_found(tmp_path):

@@ -131,7 +131,7 @@ def _release(run: _Run, folder: Path, seed: int | None, overwrite: bool, sign: s
         facts = [_write_shard(run, plan, shard, number, len(shards), partial) for number, shard in enumerate(shards)]
         parts = [partial / _name_of(number) for number in range(len(shards))]
         names = [name for name in run.files.names if name in plan.constants.columns]
-        counted = count_parts(parts, names, recipe)
+        counted = count_parts(parts, names, recipe, scratch=staging)
         require_k(counted.recount, "the written files together")
         statement = _statement(run, survey, plan, facts, counted, seed)
         (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")

@@ -1,12 +1,14 @@
 """Count on a table that lies in several files, all of them together, without holding it in memory.
 
-Rows are counted in rounds: each takes those whose quasi-identifiers hash to one of so many numbers, from all files.
-Equal rows are in the same round, so that every class is counted whole, wherever its records lie.
+Each file is read once. Its classes of equal quasi-identifiers, and its values where single ones are looked for, are put
+into buckets by a hash, on disk if there are several. Equal ones are in the same bucket, so that every class is counted
+whole, wherever its records lie.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ __all__ = ["PartsCount", "count_parts", "hash_values", "read_part", "rows_of_par
 
 HashArray = npt.NDArray[np.uint64]
 
-_AT_ONCE = 3_000_000  # rows of one round
+_AT_ONCE = 4_000_000  # rows of one bucket
 _MISSING = np.uint64(0x6D697373696E67)
 
 
@@ -87,25 +89,43 @@ def rows_of_parts(paths: Sequence[Path]) -> int:
     return total
 
 
-def count_parts(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> PartsCount:
-    """Count combinations of quasi-identifiers, and what k does not hide, on all files together."""
+def count_parts(
+    paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe, *, scratch: Path | None = None
+) -> PartsCount:
+    """Count combinations of quasi-identifiers, and what k does not hide, on all files together.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    attributes : sequence of str
+        The quasi-identifiers.
+    recipe : Recipe
+    scratch : Path, optional
+        Where a folder for buckets may be made; default: where the system keeps such.
+    """
     n_rows = rows_of_parts(paths)
-    n_rounds = max(1, -(-n_rows // _AT_ONCE))
     schema = recipe.schema
     confidential = list(schema.of_role(Role.CONFIDENTIAL))
     untouched = [name for name in recipe.attributes if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]
-    n_combinations, smallest, below = 0, n_rows, 0
-    agreeing = dict.fromkeys(confidential, 0)
-    for number in range(n_rounds):
-        sizes, agrees = _classes(paths, attributes, confidential, number, n_rounds)
-        report("counting on the written files", 0.8 * (number + 1) / n_rounds)
-        n_combinations += len(sizes)
-        smallest = min(smallest, int(sizes.min(initial=n_rows)))
-        below += int(sizes[sizes < recipe.k].sum())
-        for name, found in agrees.items():
-            agreeing[name] += int(sizes[found].sum())
-    recount = Recount(tuple(attributes), n_rows, n_combinations, smallest, below, recipe.k)
-    singles = [Singles(name, _singles(paths, name, n_rounds)) for name in untouched]
+    named = [name for name in attributes if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
+    categories: dict[str, dict[str, int]] = {name: {} for name in named}
+    n_missing = dict.fromkeys(attributes, 0)
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        classes = _Buckets(Path(folder) / "classes", n_rows // recipe.k)
+        values = {name: _Buckets(Path(folder) / f"values-{place}", n_rows) for place, name in enumerate(untouched)}
+        for number, path in enumerate(paths):
+            table = read_part(path, [*attributes, *untouched])
+            classes.add(_classes_of(table, attributes, confidential))
+            for name, buckets in values.items():
+                buckets.add(_values_of(table, name))
+            for name in attributes:
+                n_missing[name] += table.column(name).null_count
+            for name in named:
+                for label, count in _value_counts(table.column(name)):
+                    categories[name][str(label)] = categories[name].get(str(label), 0) + count
+            report("counting on the written files", 0.7 * (number + 1) / len(paths))
+        recount, agreeing = _count_classes(classes, attributes, confidential, n_rows, recipe.k)
+        singles = [Singles(name, sum(map(_count_singles, buckets.tables()))) for name, buckets in values.items()]
     agreements = [Agreement(name, tuple(attributes), agreeing[name]) for name in confidential]
     exposure = Exposure(
         recipe.k,
@@ -115,61 +135,118 @@ def count_parts(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe
         (),
         (tuple(attributes),),
     )
-    named = [name for name in attributes if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
-    categories: dict[str, dict[str, int]] = {name: {} for name in named}
-    n_missing = dict.fromkeys(attributes, 0)
-    for path in paths:
-        table = read_part(path, list(attributes))
-        for name in attributes:
-            n_missing[name] += table.column(name).null_count
-        for name in named:
-            for label, count in _value_counts(table.column(name)):
-                categories[name][str(label)] = categories[name].get(str(label), 0) + count
     report("counting on the written files", 1.0)
     return PartsCount(recount, exposure, categories, n_missing)
 
 
-def _classes(
-    paths: Sequence[Path], attributes: Sequence[str], confidential: Sequence[str], number: int, n_rounds: int
-) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[np.bool_]]]:
-    """Sizes of the classes of one round, and for each confidential attribute which of them agree in it."""
-    import pyarrow as pa
+class _Buckets:
+    """Rows by a hash of their keys: in memory if one bucket holds them all, otherwise on disk."""
 
-    rows = [_round_of(read_part(path, [*attributes, *confidential]), attributes, number, n_rounds) for path in paths]
-    keys = {str(place): name for place, name in enumerate(attributes)}
-    values = {f"c{place}": name for place, name in enumerate(confidential)}
-    together = pa.concat_tables(
-        [
-            pa.table({short: _plain(table.column(name)) for short, name in (keys | values).items()})
-            for table in rows
-            if table.num_rows or table is rows[0]
-        ],
-        promote_options="permissive",
-    )
-    del rows
-    wanted: list[Any] = [([], "count_all")]
+    def __init__(self, folder: Path, n_rows: int) -> None:
+        self.folder, self.n_buckets = folder, max(1, -(-n_rows // _AT_ONCE))
+        self._kept: list[pa.Table] = []
+        self._number = 0
+        folder.mkdir()
+
+    def add(self, rows: tuple[pa.Table, Sequence[str]]) -> None:
+        """Add rows, with the names of the columns that decide which are equal."""
+        import pyarrow as pa
+        from pyarrow import feather
+
+        table, keys = rows
+        if self.n_buckets == 1:
+            self._kept.append(table)
+            return
+        state = np.zeros(table.num_rows, dtype=np.uint64)
+        for name in keys:
+            state = (state ^ hash_values(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
+            state ^= state >> np.uint64(29)
+        bucket = (state >> np.uint64(11)) % np.uint64(self.n_buckets)
+        order = np.argsort(bucket, kind="stable")
+        ends = np.searchsorted(bucket[order], np.arange(self.n_buckets + 1))
+        arranged = table.take(pa.array(order))
+        for number in range(self.n_buckets):
+            some = arranged.slice(ends[number], ends[number + 1] - ends[number])
+            feather.write_feather(some, self.folder / f"{number}-{self._number}", compression="uncompressed")
+        self._number += 1
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows, bucket by bucket."""
+        import pyarrow as pa
+        from pyarrow import feather
+
+        if self.n_buckets == 1:
+            yield pa.concat_tables(self._kept, promote_options="permissive")
+            return
+        for number in range(self.n_buckets):
+            paths = [self.folder / f"{number}-{place}" for place in range(self._number)]
+            some = [feather.read_table(path, memory_map=False) for path in paths]
+            yield pa.concat_tables(some, promote_options="permissive")
+
+
+def _classes_of(
+    table: pa.Table, attributes: Sequence[str], confidential: Sequence[str]
+) -> tuple[pa.Table, Sequence[str]]:
+    """The classes of one file: how many records each has, how many confidential values, and one of them."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    wanted += [(short, "count_distinct", pc.CountOptions(mode="all")) for short in values]
+    keys = {f"k{place}": name for place, name in enumerate(attributes)}
+    values = {f"c{place}": name for place, name in enumerate(confidential)}
+    plain = pa.table({short: _plain(table.column(name)) for short, name in (keys | values).items()})
+    wanted: list[Any] = [([], "count_all")]
+    for short in values:
+        wanted += [(short, "count_distinct", pc.CountOptions(mode="all")), (short, "one")]
     try:
-        found = together.group_by(list(keys)).aggregate(wanted)
+        return plain.group_by(list(keys)).aggregate(wanted), list(keys)
     except pa.ArrowNotImplementedError:
         raise TableError("a column holds values of a type that cannot be counted") from None
-    sizes = found.column("count_all").to_numpy().astype(np.int64)
-    agrees = {name: found.column(f"{short}_count_distinct").to_numpy() == 1 for short, name in values.items()}
-    return sizes, agrees
 
 
-def _round_of(table: pa.Table, names: Sequence[str], number: int, n_rounds: int) -> pa.Table:
+def _count_classes(
+    classes: _Buckets, attributes: Sequence[str], confidential: Sequence[str], n_rows: int, k: int
+) -> tuple[Recount, dict[str, int]]:
+    """Combinations of all files together, and for each confidential attribute the records of classes that agree."""
+    import pyarrow.compute as pc
+
+    n_combinations, smallest, below = 0, n_rows, 0
+    agreeing = dict.fromkeys(confidential, 0)
+    everything = pc.CountOptions(mode="all")
+    for table in classes.tables():
+        wanted: list[Any] = [("count_all", "sum")]
+        for place in range(len(confidential)):
+            wanted += [(f"c{place}_count_distinct", "max"), (f"c{place}_one", "count_distinct", everything)]
+        found = table.group_by([f"k{place}" for place in range(len(attributes))]).aggregate(wanted)
+        sizes = found.column("count_all_sum").to_numpy().astype(np.int64)
+        n_combinations += len(sizes)
+        smallest = min(smallest, int(sizes.min(initial=n_rows)))
+        below += int(sizes[sizes < k].sum())
+        for place, name in enumerate(confidential):
+            within = found.column(f"c{place}_count_distinct_max").to_numpy() == 1
+            across = found.column(f"c{place}_one_count_distinct").to_numpy() == 1
+            agreeing[name] += int(sizes[within & across].sum())
+    return Recount(tuple(attributes), n_rows, n_combinations, smallest, below, k), agreeing
+
+
+def _values_of(table: pa.Table, name: str) -> tuple[pa.Table, Sequence[str]]:
+    """The values of one file that may be single: each once, and marked if it is there more often."""
     import pyarrow as pa
 
-    if n_rounds == 1:
-        return table
-    state = np.zeros(table.num_rows, dtype=np.uint64)
-    for name in names:
-        state = (state ^ hash_values(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
-        state ^= state >> np.uint64(29)
-    return table.filter(pa.array((state >> np.uint64(11)) % np.uint64(n_rounds) == number))
+    column = _plain(table.column(name)).drop_null()
+    if pa.types.is_floating(column.type):
+        return pa.table({"v": column}), ["v"]
+    counted = pa.table({"v": column}).group_by("v").aggregate([([], "count_all")])
+    return counted, ["v"]
+
+
+def _count_singles(table: pa.Table) -> int:
+    """How many values occur once."""
+    if "count_all" in table.column_names:
+        counts = table.group_by("v").aggregate([("count_all", "sum")]).column("count_all_sum").to_numpy()
+        return int((counts == 1).sum())
+    values = np.sort(table.column("v").to_numpy())
+    new = np.concatenate([[True], values[1:] != values[:-1], [True]])
+    return int((new[1:] & new[:-1]).sum()) if len(values) else 0
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -213,28 +290,6 @@ def hash_values(column: pa.ChunkedArray) -> HashArray:
 def _of_text(text: str) -> np.uint64:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
-
-
-def _singles(paths: Sequence[Path], name: str, n_rounds: int) -> int:
-    """How many values of a column occur once in all files together."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    total = 0
-    for number in range(n_rounds):
-        some = [_round_of(read_part(path, [name]), [name], number, n_rounds).column(name) for path in paths]
-        chunks = [chunk for column in some for chunk in _plain(column).drop_null().chunks]
-        if not chunks:
-            continue
-        column = pa.chunked_array(chunks)
-        if pa.types.is_floating(column.type):
-            values = np.sort(column.to_numpy())
-            new = np.concatenate([[True], values[1:] != values[:-1], [True]])
-            total += int((new[1:] & new[:-1]).sum()) if len(values) else 0
-            continue
-        counts = pc.struct_field(pc.value_counts(column), "counts")
-        total += int(pc.sum(pc.equal(counts, 1)).as_py() or 0)
-    return total
 
 
 def _value_counts(column: pa.ChunkedArray) -> Iterator[tuple[Any, int]]:
