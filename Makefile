@@ -103,6 +103,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/differential_privacy.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/large_tables.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

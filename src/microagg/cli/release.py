@@ -81,7 +81,7 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
-    from microagg.cli.release_parts import release_in_parts
+    from microagg.cli.parts.release import release_in_parts
     from microagg.engines.release_files import choose_engine
     from microagg.privacy.guarantee import DRAWN
     from microagg.private.base import own_columns_of

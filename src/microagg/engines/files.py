@@ -131,6 +131,8 @@ class FileSource:
         try:
             with parquet.ParquetFile(path) as file:
                 return file.schema_arrow
+        except MemoryError:
+            raise
         except (OSError, pa.ArrowException):
             raise TableError(f"{path.name} is not a Parquet file, or is damaged") from None
 

@@ -73,6 +73,8 @@ def read_part(path: Path, names: Sequence[str] | None = None) -> pa.Table:
         with parquet.ParquetFile(path) as file:
             table = file.read(columns=None if names is None else list(names))
         table.validate(full=True)
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException):  # what the library says may quote records
         raise TableError(f"{path.name} is not there, or is damaged") from None
     return table
