@@ -456,3 +456,44 @@ def test_out_of_memory_names_the_key(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="shard_records = 250"):
         release_out_of_core(put(people(2_000), tmp_path / "data"), recipe(), tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_files_with_other_dictionaries_give_one_release(tmp_path):
+    rng = np.random.default_rng(6)
+    n = 3_000
+    words = np.where(np.arange(n) < n // 2, rng.choice(["a", "b"], n), rng.choice(["c", "b", "d"], n))
+    table = pa.table({"x": rng.normal(size=n), "w": words, "s": words})
+    (tmp_path / "data").mkdir()
+    for number, some in enumerate((table.slice(0, n // 2), table.slice(n // 2))):
+        coded = {name: some[name].combine_chunks().dictionary_encode() for name in "ws"}
+        pq.write_table(pa.table({"x": some["x"]} | coded), tmp_path / "data" / f"{number}.parquet")
+    chosen = Recipe(k=5, engine=SMALL, attributes={"x": NUMERIC, "w": NOMINAL, "s": "confidential"})
+    release_out_of_core(tmp_path / "data", chosen, tmp_path / "out", seed=1)
+    release_out_of_core(tmp_path / "data", chosen, tmp_path / "out2", seed=1, batch_records=100)
+    released = tables_of(tmp_path / "out")
+    assert sorted(released["s"].cast(pa.string()).to_pylist()) == sorted(words)
+    assert pa.types.is_dictionary(released["w"].type)
+    assert hashes(tmp_path / "out") == hashes(tmp_path / "out2")
+    require_whole(tmp_path / "out")
+
+
+def test_taxonomies_medoids_and_bounds(tmp_path):
+    rng = np.random.default_rng(6)
+    n = 2_000
+    table = pa.table({"x": rng.uniform(0, 9, n), "w": rng.choice(["a", "b", "c", "d"], n), "s": rng.random(n)})
+    word = NOMINAL | {"taxonomy": {"a": "ab", "b": "ab", "c": "cd", "d": "cd", "ab": "all", "cd": "all"}}
+    chosen = Recipe(
+        k=5,
+        engine=SMALL,
+        space={"standardize": "bounds"},
+        attributes={
+            "x": NUMERIC | {"bounds": [0, 10], "representative": "medoid"},
+            "w": word,
+            "s": "confidential",
+        },
+    )
+    made = release_out_of_core(put(table, tmp_path / "data", 2), chosen, tmp_path / "out")
+    assert set(tables_of(tmp_path / "out")["x"].to_pylist()) <= set(table["x"].to_pylist())
+    local = microagg.release(table, chosen)
+    assert made.information_loss == pytest.approx(local.information_loss, rel=0.5)
+    require_whole(tmp_path / "out")
