@@ -497,3 +497,46 @@ def test_taxonomies_medoids_and_bounds(tmp_path):
     local = microagg.release(table, chosen)
     assert made.information_loss == pytest.approx(local.information_loss, rel=0.5)
     require_whole(tmp_path / "out")
+
+
+def _without_blocks(manifest: dict) -> None:
+    next(stage for stage in manifest["stages"] if stage["stage"] == "partition")["blocks"] = []
+
+
+def _other_attributes(manifest: dict) -> None:
+    next(stage for stage in manifest["stages"] if stage["stage"] == "partition")["blocks"][0]["attributes"] = ["z"]
+
+
+def _other_names(manifest: dict) -> None:
+    manifest["output"]["tables"] = ["../table-00000.parquet"]
+
+
+@pytest.mark.parametrize("change", [_without_blocks, _other_attributes, _other_names])
+def test_a_manifest_that_no_release_has_is_refused(tmp_path, change):
+    release_out_of_core(put(people(1_500), tmp_path / "data"), recipe(), tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputError):
+        check_release(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("n_blocks", 2), ("n_shards", 9), ("name", "spark"), ("block_records", 7), ("more", 1)]
+)
+def test_parts_that_cannot_be_are_found(tmp_path, key, value):
+    release_out_of_core(put(people(1_500), tmp_path / "data"), recipe(), tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    next(stage for stage in manifest["stages"] if stage["stage"] == "partition")["engine"][key] = value
+    path.write_text(json.dumps(manifest))
+    assert {"manifest", "receipt"} & {one.name for one in check_release(tmp_path / "out") if not one.holds}
+
+
+def test_parts_of_other_columns_are_refused(tmp_path):
+    release_out_of_core(put(people(1_500), tmp_path / "data"), recipe(), tmp_path / "out")
+    part = tmp_path / "out" / "table-00001.parquet"
+    pq.write_table(pq.read_table(part).drop(["wage"]), part)
+    with pytest.raises(InputError, match=r"table-00001\.parquet does not have the columns of the table"):
+        check_release(tmp_path / "out")

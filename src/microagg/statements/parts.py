@@ -80,14 +80,29 @@ def read_part(path: Path, names: Sequence[str] | None = None) -> pa.Table:
     return table
 
 
-def rows_of_parts(paths: Sequence[Path]) -> int:
-    """How many rows the files have together, by what their headers say."""
+def rows_of_parts(paths: Sequence[Path], names: Sequence[str]) -> int:
+    """How many rows the files have together, by what their headers say.
+
+    Raises
+    ------
+    TableError
+        If one is not there or damaged, or they do not all have the columns, of the same types.
+    """
+    import pyarrow as pa
     from pyarrow import parquet
 
     total = 0
+    types: dict[str, Any] = {}
     for path in paths:
-        with parquet.ParquetFile(path) as file:
-            total += int(file.metadata.num_rows)
+        try:
+            with parquet.ParquetFile(path) as file:
+                found = {field.name: field.type for field in file.schema_arrow}
+                total += int(file.metadata.num_rows)
+        except (OSError, pa.ArrowException):
+            raise TableError(f"{path.name} is not there, or is damaged") from None
+        types = types or {name: found.get(name) for name in names}
+        if None in types.values() or any(found.get(name) != kind for name, kind in types.items()):
+            raise TableError(f"{path.name} does not have the columns of the table, or has them of other types")
     return total
 
 
@@ -105,10 +120,10 @@ def count_parts(
     scratch : Path, optional
         Where a folder for buckets may be made; default: where the system keeps such.
     """
-    n_rows = rows_of_parts(paths)
     schema = recipe.schema
     confidential = list(schema.of_role(Role.CONFIDENTIAL))
     untouched = [name for name in recipe.attributes if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]
+    n_rows = rows_of_parts(paths, [*attributes, *untouched])
     named = [name for name in attributes if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
     categories: dict[str, dict[str, int]] = {name: {} for name in named}
     n_missing = dict.fromkeys(attributes, 0)

@@ -65,6 +65,8 @@ class PublishedFolder:
             files, hashes = _names_of_tables(manifest["output"]), manifest["output"]["sha256"]
             if not isinstance(hashes, dict):
                 raise TypeError("output")
+            if "tables" in manifest["output"] and len(_partition(manifest)["blocks"]) != 1:
+                raise ValueError("blocks")
             for block in _partition(manifest)["blocks"]:
                 sizes = [block[key] for key in ("n_cells", "smallest_cell", "largest_cell")]
                 names = [*block["attributes"], *block.get("spiked", ())]
@@ -223,8 +225,8 @@ class PublishedParts(PublishedFolder):
         """
         (block,) = self.blocks
         due = {*block["attributes"], *self.recipe.schema.published}
-        if due - set(self.table.column_names):
-            raise TableError(f"{self.table_name} lacks columns that the recipe publishes")
+        if due - set(self.table.column_names) or due - set(self.recipe.attributes):
+            raise TableError(f"{self.table_name} lacks columns that the recipe publishes, or that have cells")
         return count_parts(self.paths, block["attributes"], self.recipe)
 
     @property
