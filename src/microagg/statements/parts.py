@@ -128,7 +128,7 @@ def count_parts(
     categories: dict[str, dict[str, int]] = {name: {} for name in named}
     n_missing = dict.fromkeys(attributes, 0)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        classes = _Buckets(Path(folder) / "classes", n_rows // recipe.k)
+        classes = _Buckets(Path(folder) / "classes", 4 * (n_rows // recipe.k))  # each takes as much as four values
         values = {name: _Buckets(Path(folder) / f"values-{place}", n_rows) for place, name in enumerate(untouched)}
         for number, path in enumerate(paths):
             table = read_part(path, [*attributes, *untouched])
