@@ -16,10 +16,12 @@ from typer.testing import CliRunner
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.cli.terminal import INTERRUPTED
-from microagg.engines import files, outofcore, plan, survey
+from microagg.engines import files, in_parts, plan, survey, tasks
 from microagg.engines.outofcore import release_out_of_core
 from microagg.releases.check.check import check_release
 from microagg.releases.folder import atomic
+from microagg.statements import parts
+from microagg.tables.parts import heaps
 
 NUMERIC = {"role": "quasi_identifier", "kind": "numeric"}
 RECIPE = Recipe(
@@ -43,12 +45,13 @@ STEPS = {
     "survey": (survey.Survey, "add"),
     "sample": (plan.Sampling, "add"),
     "grow": (plan.Sampling, "finish"),
-    "scatter": (outofcore, "_write_rows"),
-    "cells": (outofcore, "release_shard"),
-    "write": (outofcore, "write_table"),
-    "count": (outofcore, "count_parts"),
-    "state": (outofcore, "_statement"),
-    "hash": (outofcore, "sha256_of_file"),
+    "scatter": (tasks.RouteRecords, "_spread"),
+    "put on heaps": (heaps.Heaps, "write"),
+    "cells": (tasks, "release_shard"),
+    "write": (tasks, "write_table"),
+    "count": (parts.PartsQuestion, "count"),
+    "state": (in_parts, "_statement"),
+    "hash": (in_parts, "sha256_of_file"),
     "put in place": (atomic, "_put_in_place"),
 }
 
@@ -80,13 +83,13 @@ def test_an_interrupt_at_any_step_leaves_nothing(room, monkeypatch, step):
 
 
 def test_ctrl_c_in_the_command_says_so(room, monkeypatch):
-    made = outofcore.release_shard
+    made = tasks.release_shard
 
     def press(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
         return made(*arguments)
 
-    monkeypatch.setattr(outofcore, "release_shard", press)
+    monkeypatch.setattr(tasks, "release_shard", press)
     given = ["release", str(room / "data.parquet"), "-r", str(room / "recipe.toml"), "-o", str(room / "out")]
     result = CliRunner().invoke(app, [*given, "--engine", "outofcore"])
     assert result.exit_code == INTERRUPTED

@@ -17,7 +17,7 @@ import pytest
 
 import microagg
 from microagg import GuaranteeError, InputError, Recipe
-from microagg.engines import outofcore
+from microagg.engines import tasks
 from microagg.engines.outofcore import release_out_of_core
 from microagg.releases.check.check import check_release
 
@@ -367,7 +367,7 @@ def test_files_that_do_not_fit_are_refused_without_a_value(tmp_path):
 
 
 def test_k_is_counted_on_all_files_together(tmp_path, monkeypatch):
-    made = outofcore.release_shard
+    made = tasks.release_shard
 
     def spoiled(table, constants, secret, shard, block_records):
         released, facts = made(table, constants, secret, shard, block_records)
@@ -377,7 +377,7 @@ def test_k_is_counted_on_all_files_together(tmp_path, monkeypatch):
             released = released.set_column(released.column_names.index("wage"), "wage", pa.array(wage))
         return released, facts
 
-    monkeypatch.setattr(outofcore, "release_shard", spoiled)
+    monkeypatch.setattr(tasks, "release_shard", spoiled)
     data = put(people(3_000), tmp_path / "data")
     with pytest.raises(GuaranteeError, match="does not hold on the written files together"):
         release_out_of_core(data, recipe(), tmp_path / "out")
@@ -452,7 +452,7 @@ def test_out_of_memory_names_the_key(tmp_path, monkeypatch):
     def none_left(*_):
         raise MemoryError
 
-    monkeypatch.setattr(outofcore, "release_shard", none_left)
+    monkeypatch.setattr(tasks, "release_shard", none_left)
     with pytest.raises(InputError, match="shard_records = 250"):
         release_out_of_core(put(people(2_000), tmp_path / "data"), recipe(), tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]

@@ -18,6 +18,7 @@ from microagg.cli.terminal import (
     say,
     shows_progress,
 )
+from microagg.errors import InputError
 from microagg.privacy.ways import Way
 from microagg.tables.formats.registry import writable_names
 
@@ -59,8 +60,15 @@ def release(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(help="local: in memory. outofcore: in neighbouring parts, for tables of any size. auto: by size."),
+        typer.Option(
+            help="local: in memory. outofcore: in neighbouring parts, for tables of any size. spark: the same, by a "
+            "cluster. auto: by size."
+        ),
     ] = "auto",
+    workers: Annotated[int | None, typer.Option(help="Processes that share the work, out of core or by Spark.")] = None,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark cluster: spark://host:7077, yarn ...; default: this machine.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
@@ -126,9 +134,21 @@ def release(
         if why:
             say(why)
         release_in_parts(
-            data, chosen, output, file_format=file_format, seed=seed, overwrite=overwrite, sign=sign, as_json=as_json
+            data,
+            chosen,
+            output,
+            engine=taken,
+            workers=workers,
+            master=master,
+            file_format=file_format,
+            seed=seed,
+            overwrite=overwrite,
+            sign=sign,
+            as_json=as_json,
         )
         return
+    if workers is not None or master is not None:
+        raise InputError("--workers and --master belong to --engine outofcore or spark; leave them out")
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     strategy_of(chosen).require_room_in(target)  # before anything is spent

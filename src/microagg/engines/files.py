@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob as patterns
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
+from microagg.statements.manifest import InputDigest
 from microagg.tables.formats.registry import format_of
 from microagg.tables.joined import refuse_joined_rows
 from microagg.tables.missing_codes import table_without_codes
@@ -23,6 +25,7 @@ __all__ = ["BATCH_RECORDS", "FileSource", "find_files"]
 BATCH_RECORDS = 400_000
 _TEXT = ("csv", "csv.gz", "tsv")
 _BLOCK = 8 << 20
+_RECORDS_OF_PIECE, _BYTES_OF_PIECE = 1_000_000, 64 << 20
 _ONLY_PLAIN = {
     "thousands": None,
     "negatives": "sign",
@@ -60,6 +63,14 @@ def find_files(source: str | Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A file, by its place among the files; of Parquet one group of its rows."""
+
+    file: int
+    group: int = 0
+
+
 @dataclass
 class FileSource:
     """The published columns of a table that lies in one or more files.
@@ -75,12 +86,15 @@ class FileSource:
 
     paths: tuple[Path, ...]
     recipe: Recipe
+    batch_records: int = BATCH_RECORDS
     names: list[str] = field(default_factory=list)
     n_columns: int = 0
+    n_rows: int | None = None
     types: dict[str, Any] = field(default_factory=dict)
+    pieces: list[list[Stretch]] = field(default_factory=list)
 
     @classmethod
-    def open(cls, source: str | Path, recipe: Recipe) -> FileSource:
+    def open(cls, source: str | Path, recipe: Recipe, batch_records: int = BATCH_RECORDS) -> FileSource:
         """Find the files and look at their columns.
 
         Raises
@@ -88,7 +102,7 @@ class FileSource:
         InputError
             If their format cannot be read in parts, or their columns are not those of the recipe.
         """
-        found = cls(find_files(source), recipe)
+        found = cls(find_files(source), recipe, batch_records)
         kind = format_of(found.paths[0])
         if kind.name != "parquet" and kind.name not in _TEXT:
             raise InputError(
@@ -97,9 +111,43 @@ class FileSource:
             )
         for path in found.paths:
             found._look_at(path)
+        found.pieces = found._cut()
         if found.is_text:
             found._find_numbers()
         return found
+
+    @property
+    def n_pieces(self) -> int:
+        return len(self.pieces)
+
+    def digest(self) -> InputDigest:
+        """The fingerprint of the files' bytes."""
+        return InputDigest.of_files(self.paths)
+
+    def _cut(self) -> list[list[Stretch]]:
+        """Pieces of many records: small files together, and of large Parquet files some groups of rows."""
+        from pyarrow import parquet
+
+        stretches: list[tuple[Stretch, float]] = []
+        for place, path in enumerate(self.paths):
+            if self.is_text:  # where a line of it begins shows only when it is read
+                stretches.append((Stretch(place), path.stat().st_size / _BYTES_OF_PIECE))
+                continue
+            with parquet.ParquetFile(path) as file:
+                about = file.metadata
+                self.n_rows = (self.n_rows or 0) + about.num_rows
+                for group in range(about.num_row_groups):
+                    share = about.row_group(group).num_rows / _RECORDS_OF_PIECE
+                    stretches.append((Stretch(place, group), share))
+        pieces: list[list[Stretch]] = []
+        room = 0.0
+        for stretch, share in stretches:
+            if room < share:
+                pieces.append([])
+                room = 1.0
+            pieces[-1].append(stretch)
+            room -= share
+        return pieces
 
     @property
     def is_text(self) -> bool:
@@ -136,14 +184,21 @@ class FileSource:
         except (OSError, pa.ArrowException):
             raise TableError(f"{path.name} is not a Parquet file, or is damaged") from None
 
-    def batches(self, batch_records: int = BATCH_RECORDS) -> Iterator[pa.Table]:
-        """The published columns, some records at a time; codes that stand for missing are missing."""
+    def read(self, piece: int) -> Iterator[pa.Table]:
+        """The published columns of a piece, some records at a time; codes that stand for missing are missing."""
+        yield from self._batches(self.pieces[piece])
+
+    def batches(self) -> Iterator[pa.Table]:
+        """All pieces, one after the other."""
+        yield from self._batches([stretch for piece in self.pieces for stretch in piece])
+
+    def _batches(self, stretches: Sequence[Stretch]) -> Iterator[pa.Table]:
         waiting: list[pa.Table] = []
         n_waiting = 0
-        for batch in self._raw():
+        for batch in self._raw(stretches):
             waiting.append(batch)
             n_waiting += batch.num_rows
-            if n_waiting >= batch_records:
+            if n_waiting >= self.batch_records:
                 yield self._finish(waiting)
                 waiting, n_waiting = [], 0
         if n_waiting:
@@ -155,19 +210,21 @@ class FileSource:
         table = pa.concat_tables(tables)
         return table_without_codes(table, self.recipe.input.missing)
 
-    def _raw(self) -> Iterator[pa.Table]:
+    def _raw(self, stretches: Sequence[Stretch]) -> Iterator[pa.Table]:
         import pyarrow as pa
         from pyarrow import parquet
 
-        for path in self.paths:
+        for place, stretches_of_file in groupby(stretches, key=lambda one: one.file):
+            path = self.paths[place]
             try:
                 if self.is_text:
                     with self._csv(path) as reader:
                         for batch in reader:
                             yield self._typed(pa.Table.from_batches([batch]))
                     continue
+                groups = [one.group for one in stretches_of_file]
                 with parquet.ParquetFile(path) as file:
-                    for batch in file.iter_batches(batch_size=131_072, columns=self.names, use_threads=False):
+                    for batch in file.iter_batches(131_072, groups, columns=self.names, use_threads=False):
                         yield pa.Table.from_batches([batch]).select(self.names).replace_schema_metadata(None)
             except (OSError, pa.ArrowInvalid):  # what the library says may quote records
                 raise TableError(f"{path.name} cannot be read to its end: it is damaged, or not a table") from None
@@ -234,7 +291,9 @@ class FileSource:
         kinds: dict[str, Any] = dict.fromkeys(numeric, pa.int64())
         self.types = {}
         is_first = True
-        for batch in self._raw():
+        self.n_rows = 0
+        for batch in self._raw([stretch for piece in self.pieces for stretch in piece]):
+            self.n_rows += batch.num_rows
             if is_first:
                 refuse_joined_rows(batch, self.recipe.input.separator)
                 is_first = False

@@ -43,6 +43,11 @@ class _Moments:
         self.total += int(places.sum())
         self.squares += (int((squares >> 30).sum()) << 30) + int((squares & (2**30 - 1)).sum())
 
+    def merge(self, other: _Moments) -> None:
+        self.n += other.n
+        self.total += other.total
+        self.squares += other.squares
+
     @property
     def variance(self) -> float:
         """In units of the range."""
@@ -77,7 +82,8 @@ class Sampling:
         self._below = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
         self.candidates = survey.heavy.hashes
         self.n_candidates = np.zeros(len(self.candidates), dtype=np.int64)
-        self.group_of_candidate = np.zeros(len(self.candidates), dtype=np.int64)
+        self.group_of_candidate = np.full(len(self.candidates), -1, dtype=np.int64)
+        self.n_seen = 0
         self.moments = {name: _Moments() for name in self.constants.columns}
         self._hashes: list[HashArray] = []
         self._counts: list[IntArray] = []
@@ -87,6 +93,7 @@ class Sampling:
     def add(self, columns: Mapping[str, Column], groups: IntArray) -> None:
         """Add a batch, without records that do not take part."""
         encoded = self.constants.encode(columns)
+        self.n_seen += len(groups)
         hashes = self.hash.of(dict(columns), len(groups))
         self._count_candidates(hashes, groups)
         self._add_moments(encoded)
@@ -99,6 +106,18 @@ class Sampling:
         self._counts.append(counts)
         self._groups.append(groups[rows])
         self._values.append(np.column_stack([column.values[rows] for column in encoded.values()]))
+
+    def merge(self, other: Sampling) -> None:
+        """Add what another task found."""
+        self.n_seen += other.n_seen
+        self.n_candidates += other.n_candidates
+        self.group_of_candidate = np.maximum(self.group_of_candidate, other.group_of_candidate)
+        for name, moments in self.moments.items():
+            moments.merge(other.moments[name])
+        self._hashes += other._hashes
+        self._counts += other._counts
+        self._groups += other._groups
+        self._values += other._values
 
     def _count_candidates(self, hashes: HashArray, groups: IntArray) -> None:
         if not len(self.candidates):

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from microagg.engines.files import find_files
-from microagg.engines.outofcore import OUT_OF_CORE, FilesRelease, release_out_of_core
+from microagg.engines.in_parts import FilesRelease
+from microagg.engines.outofcore import release_out_of_core
 from microagg.engines.rules import find_unsupported
 from microagg.errors import InputError, ParameterError, did_you_mean
 from microagg.recipe.recipe import Recipe
+from microagg.statements.promises import OUT_OF_CORE, SPARK
 from microagg.tables.formats.registry import format_of
 
 __all__ = ["ENGINES", "choose_engine", "release_files"]
 
 LOCAL, AUTO = "local", "auto"
-ENGINES = (AUTO, LOCAL, OUT_OF_CORE)
+ENGINES = (AUTO, LOCAL, OUT_OF_CORE, SPARK)
 
 SHARE_OF_MEMORY = 0.25
 """A file that takes more than this share of memory when it is read is released out of core, if nothing else is said."""
@@ -25,11 +27,14 @@ _GROWS = {"parquet": 1.0, "csv": 2.0, "tsv": 2.0, "csv.gz": 10.0}  # memory for 
 
 
 def release_files(
-    source: str | Path,
+    source: str | Path | Any,
     recipe: Recipe,
     folder: str | Path,
     *,
     engine: str = AUTO,
+    workers: int | None = None,
+    session: Any = None,
+    master: str | None = None,
     seed: int | None = None,
     overwrite: bool = False,
     sign: str | Path | None = None,
@@ -40,16 +45,27 @@ def release_files(
     Parameters
     ----------
     source : path or pattern
-        A Parquet or CSV file, a folder of them, or a pattern like ``"data/*.parquet"``.
+        A Parquet or CSV file, a folder of them, or a pattern like ``"data/*.parquet"``. For ``engine="spark"`` also a
+        Spark DataFrame.
     recipe : Recipe
         Its ``[engine]`` says how large the parts are that a table is cut into.
     folder : path
         Must not exist, unless `overwrite`.
-    engine : {"auto", "local", "outofcore"}, default "auto"
+    engine : {"auto", "local", "outofcore", "spark"}, default "auto"
         ``local`` holds the whole table in memory, as :func:`microagg.release` does. ``outofcore`` cuts it into
         neighbouring parts on disk, forms cells within them, and counts the guarantee on all written files together;
         it writes Parquet. ``auto`` takes it for several files, and for one that would take more than a quarter of
-        memory.
+        memory. ``spark`` does what ``outofcore`` does with the workers of an Apache Spark cluster (the extra
+        ``spark``, and Java); folders must be on a file system that they share. The two write the same bytes for the
+        same seed.
+    workers : int, optional
+        Processes that share the work; default 1 out of core, all cores of this machine for Spark without a master. A
+        script that asks for more than one must keep its own work behind ``if __name__ == "__main__":``, since they
+        import it. They change nothing but time and memory.
+    session : SparkSession, optional
+        Of a cluster, for ``engine="spark"``; default: that of the DataFrame, the active one, or a new one.
+    master : str, optional
+        Where a new session goes, for ``engine="spark"``: ``"spark://host:7077"``; default: this machine.
     seed : int, optional
         Fixes chance, for research.
     overwrite : bool, default False
@@ -73,11 +89,34 @@ def release_files(
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError("seed must be a whole number of at least 0, or left out")
+    if engine == SPARK:
+        from microagg.engines.spark import release_on_spark
+
+        return release_on_spark(
+            source,
+            recipe,
+            folder,
+            session=session,
+            master=master,
+            workers=workers,
+            seed=seed,
+            overwrite=overwrite,
+            sign=sign,
+        )
+    if session is not None or master is not None:
+        raise ParameterError("session and master belong to engine = 'spark'")
+    if not isinstance(source, (str, Path)):
+        raise ParameterError(
+            "source must be a path or a pattern; a Spark DataFrame needs engine = 'spark', other tables "
+            "microagg.release"
+        )
     chosen, why = choose_engine(source, recipe, engine)
     if why and tell is not None:
         tell(why)
     if chosen == OUT_OF_CORE:
-        return release_out_of_core(source, recipe, folder, seed=seed, overwrite=overwrite, sign=sign)
+        return release_out_of_core(
+            source, recipe, folder, seed=seed, overwrite=overwrite, sign=sign, workers=1 if workers is None else workers
+        )
     return _release_locally(find_files(source), recipe, Path(folder), seed=seed, overwrite=overwrite, sign=sign)
 
 

@@ -30,7 +30,7 @@ from microagg.tables.frames import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["GroupKey", "HeavyRows", "RowHash", "Survey", "column_of", "group_keys"]
+__all__ = ["GroupKey", "HeavyRows", "RowHash", "Survey", "column_of", "group_keys", "staying"]
 
 GroupKey = tuple[Any, ...]
 """A stratum and a pattern of missing values: the labels of the strata, and a number with a bit for each attribute."""
@@ -75,21 +75,44 @@ class ColumnSurvey:
         if self.kind is Kind.NUMERIC:
             self._add_numbers(column, recipe)
             return
-        if self.ordered is not None and column.ordered_categories != self.ordered:
-            raise TableError(
-                f"the ordered categories of column {self.name!r} are not the same in all files. Add to its "
-                "declaration: categories = [first, ..., last]"
-            )
+        if self.ordered is not None:
+            self._require_order(column.ordered_categories)
         if recipe.attributes[self.name].categories is None:
             self.ordered = column.ordered_categories
         codes, labels = column.encoded
         found = np.bincount(codes[codes >= 0], minlength=len(labels))
         self.counts.update({label: int(count) for label, count in zip(labels, found, strict=True) if count})
+        self._require_few()
+
+    def _require_order(self, ordered: tuple[Any, ...] | None) -> None:
+        if ordered != self.ordered:
+            raise TableError(
+                f"the ordered categories of column {self.name!r} are not the same in all files. Add to its "
+                "declaration: categories = [first, ..., last]"
+            )
+
+    def _require_few(self) -> None:
         if len(self.counts) > _MOST_CATEGORIES:
             raise TableError(
                 f"column {self.name!r} has more than {_MOST_CATEGORIES:,} categories. Use a coarser attribute (a "
                 "region for a postcode)"
             )
+
+    def merge(self, other: ColumnSurvey) -> None:
+        """Add what another task found."""
+        self.n_missing += other.n_missing
+        self.n_outside += other.n_outside
+        self.n_infinite += other.n_infinite
+        self.n_huge += other.n_huge
+        self._reach(other.low, other.high)
+        self.whole_in = tuple(one and two for one, two in zip(self.whole_in, other.whole_in, strict=True))
+        self.counts.update(other.counts)
+        self._require_few()
+        if other.type is None:
+            return
+        if self.type is not None and (self.ordered is not None or other.ordered is not None):
+            self._require_order(other.ordered)
+        self.type, self.ordered = other.type, other.ordered
 
     def _add_numbers(self, column: Column, recipe: Recipe) -> None:
         bounds = recipe.attributes[self.name].bounds
@@ -112,6 +135,9 @@ class ColumnSurvey:
                 self.whole_in = tuple(
                     so_far and not (whole % step).any() for so_far, step in zip(self.whole_in, steps, strict=True)
                 )
+        self._reach(smallest, largest)
+
+    def _reach(self, smallest: float | int | None, largest: float | int | None) -> None:
         if smallest is not None and largest is not None:
             self.low = smallest if self.low is None else min(self.low, smallest)
             self.high = largest if self.high is None else max(self.high, largest)
@@ -179,6 +205,13 @@ class HeavyRows:
         found, counts = np.unique(hashes, return_counts=True)
         if len(found) > self.capacity and counts.max() == 1 and not len(self.hashes):
             return  # all differ: each would be dropped again
+        self._join(found, counts)
+
+    def merge(self, other: HeavyRows) -> None:
+        """Add what another task found (Agarwal et al. 2013: the sum misses no more than one pass over all would)."""
+        self._join(other.hashes, other.counts)
+
+    def _join(self, found: HashArray, counts: IntArray) -> None:
         joined, places = np.unique(np.concatenate([self.hashes, found]), return_inverse=True)
         total = np.bincount(places, np.concatenate([self.counts, counts])).astype(np.int64)
         if len(joined) > self.capacity:
@@ -246,10 +279,26 @@ class Survey:
         self.heavy.add(self.hash.of(columns, n_records))
         labels, keys = group_keys(columns, recipe, n_records)
         self.groups.update(dict(zip(keys, np.bincount(labels).tolist(), strict=True)))
+        self._require_few_groups()
+
+    def _require_few_groups(self) -> None:
         if len(self.groups) > _MOST_GROUPS:
             raise TableError(
                 f"there are more than {_MOST_GROUPS:,} strata or patterns of missing values. Choose coarser strata"
             )
+
+    def merge(self, other: Survey) -> None:
+        """Add what another task found."""
+        for name, column in self.columns.items():
+            column.merge(other.columns[name])
+        self.heavy.merge(other.heavy)
+        self.groups.update(other.groups)
+        self._require_few_groups()
+        self.n_input += other.n_input
+        self.n_records += other.n_records
+        self.n_unusable += other.n_unusable
+        self.smallest_weight = min(self.smallest_weight, other.smallest_weight)
+        self.largest_weight = max(self.largest_weight, other.largest_weight)
 
     def refuse(self) -> None:
         """Raise what :func:`microagg.release` would."""

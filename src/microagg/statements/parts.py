@@ -1,51 +1,50 @@
 """Count on a table that lies in several files, all of them together, without holding it in memory.
 
 Each file is read once. Its classes of equal quasi-identifiers, and its values where single ones are looked for, are put
-into buckets by a hash, on disk if there are several. Equal ones are in the same bucket, so that every class is counted
-whole, wherever its records lie.
+on heaps by a hash. Equal ones are on the same heap, so that every class is counted whole, wherever its records lie.
 """
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microagg._progress import report
 from microagg.errors import TableError
 from microagg.privacy.verify import Recount
 from microagg.schema.attribute import Kind, Role
 from microagg.statements.exposure import Agreement, Exposure, Singles
+from microagg.tables.parts.files import hash_values, plain_values, read_part, rows_of_parts
+from microagg.tables.parts.heaps import Heaps
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from microagg.recipe.recipe import Recipe
 
-__all__ = ["PartsCount", "count_parts", "hash_values", "read_part", "rows_of_parts"]
+__all__ = ["COUNTING", "PartsCount", "PartsQuestion", "count_parts", "question_of"]
 
-HashArray = npt.NDArray[np.uint64]
-
-_AT_ONCE = 4_000_000  # rows of one bucket
-_MISSING = np.uint64(0x6D697373696E67)
+COUNTING = "counting on the written files"
+_AT_ONCE = 4_000_000  # rows of one heap
 
 
 @dataclass(frozen=True)
 class PartsCount:
-    """What was counted on all files together.
+    """What was counted on all files together, or on some heaps of their rows.
 
     Attributes
     ----------
     recount : Recount
         Of all quasi-identifiers together.
-    exposure : Exposure
-        Without what became of the original's categories.
+    agreeing : dict of name to int
+        Records of classes whose confidential values all agree.
+    singles : dict of name to int
+        Values that occur once, of attributes that are not protected.
     categories : dict of name to dict
         Records of each category of the nominal and ordinal quasi-identifiers.
     n_missing : dict of name to int
@@ -53,152 +52,196 @@ class PartsCount:
     """
 
     recount: Recount
-    exposure: Exposure
+    agreeing: dict[str, int]
+    singles: dict[str, int]
     categories: dict[str, dict[str, int]]
     n_missing: dict[str, int]
 
+    @property
+    def exposure(self) -> Exposure:
+        """What k does not hide, without what became of the original's categories."""
+        names = self.recount.attributes
+        agreements = [Agreement(name, names, records) for name, records in self.agreeing.items()]
+        singles = [Singles(name, values) for name, values in self.singles.items()]
+        return Exposure(
+            self.recount.k,
+            self.recount.n_records,
+            tuple(sorted(agreements, key=lambda one: -one.records)),
+            tuple(sorted(singles, key=lambda one: -one.values)),
+            (),
+            (names,),
+        )
 
-def read_part(path: Path, names: Sequence[str] | None = None) -> pa.Table:
-    """One file of a table, or some of its columns.
 
-    Raises
-    ------
-    TableError
-        If it is not there or cannot be read.
+@dataclass(frozen=True)
+class PartsQuestion:
+    """What is counted on all files together, as work on one file at a time and on one heap of rows at a time.
+
+    Rows of a file go to heaps by a hash of what is counted: equal ones meet on one heap, whichever files they are in.
+    Heaps are numbered: first those of classes, then those of the values of each attribute that is not protected, and
+    last one for figures of whole files.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The quasi-identifiers.
+    recipe : Recipe
+    n_rows : int
+        Of all files together.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read(columns=None if names is None else list(names))
-        table.validate(full=True)
-    except MemoryError:
-        raise
-    except (OSError, pa.ArrowException):  # what the library says may quote records
-        raise TableError(f"{path.name} is not there, or is damaged") from None
-    return table
+    attributes: tuple[str, ...]
+    recipe: Recipe
+    n_rows: int
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        return tuple(self.recipe.schema.of_role(Role.CONFIDENTIAL))
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        kept = self.recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
+        return tuple(name for name in self.recipe.attributes if name in kept)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        schema = self.recipe.schema
+        return tuple(name for name in self.attributes if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is read of each file."""
+        return (*self.attributes, *self.untouched)
+
+    @property
+    def n_class_heaps(self) -> int:
+        return max(1, -(-4 * (self.n_rows // self.recipe.k) // _AT_ONCE))  # each takes as much as four values
+
+    @property
+    def n_value_heaps(self) -> int:
+        return max(1, -(-self.n_rows // _AT_ONCE))
+
+    @property
+    def n_heaps(self) -> int:
+        return self.n_class_heaps + len(self.untouched) * self.n_value_heaps + 1
+
+    def scatter(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """What of one file goes to which heap."""
+        yield from _spread(*_classes_of(table, self.attributes, self.confidential), self.n_class_heaps)
+        for place, name in enumerate(self.untouched):
+            first = self.n_class_heaps + place * self.n_value_heaps
+            for number, rows in _spread(*_values_of(table, name), self.n_value_heaps):
+                yield first + number, rows
+        yield self.n_heaps - 1, self._figures_of(table)
+
+    def _figures_of(self, table: pa.Table) -> pa.Table:
+        """Missing values of each quasi-identifier (no label), and records of each category."""
+        import pyarrow as pa
+
+        found: list[tuple[str, str | None, int]] = [
+            (name, None, table.column(name).null_count) for name in self.attributes
+        ]
+        for name in self.named:
+            found += [(name, str(label), count) for label, count in _value_counts(table.column(name))]
+        columns = list(zip(*found, strict=True))
+        kinds = (pa.string(), pa.string(), pa.int64())
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+        return pa.table(arrays, names=["column", "label", "count"])
+
+    def count(self, number: int, rows: Sequence[pa.Table]) -> PartsCount:
+        """What the rows of one heap show."""
+        import pyarrow as pa
+
+        found = self._nothing()
+        if not rows:
+            return found
+        table = pa.concat_tables(rows, promote_options="permissive")
+        if number < self.n_class_heaps:
+            recount, agreeing = _count_classes(table, self.attributes, self.confidential, self.n_rows, self.recipe.k)
+            return replace(found, recount=recount, agreeing=agreeing)
+        if number < self.n_heaps - 1:
+            name = self.untouched[(number - self.n_class_heaps) // self.n_value_heaps]
+            return replace(found, singles=found.singles | {name: _count_singles(table)})
+        summed = table.group_by(["column", "label"]).aggregate([("count", "sum")])
+        for one in summed.to_pylist():
+            if one["label"] is None:
+                found.n_missing[one["column"]] = one["count_sum"]
+            else:
+                found.categories[one["column"]][one["label"]] = one["count_sum"]
+        return found
+
+    def _nothing(self) -> PartsCount:
+        return PartsCount(
+            Recount(self.attributes, self.n_rows, 0, self.n_rows, 0, self.recipe.k),
+            dict.fromkeys(self.confidential, 0),
+            dict.fromkeys(self.untouched, 0),
+            {name: {} for name in self.named},
+            dict.fromkeys(self.attributes, 0),
+        )
+
+    def join(self, counts: Iterable[PartsCount]) -> PartsCount:
+        """What all heaps show together."""
+        total = self._nothing()
+        for one in counts:
+            recount = replace(
+                total.recount,
+                n_combinations=total.recount.n_combinations + one.recount.n_combinations,
+                smallest=min(total.recount.smallest, one.recount.smallest),
+                records_below=total.recount.records_below + one.recount.records_below,
+            )
+            total = PartsCount(
+                recount,
+                {name: n + one.agreeing[name] for name, n in total.agreeing.items()},
+                {name: n + one.singles[name] for name, n in total.singles.items()},
+                {name: labels | one.categories[name] for name, labels in total.categories.items()},
+                {name: n + one.n_missing[name] for name, n in total.n_missing.items()},
+            )
+        return total
 
 
-def rows_of_parts(paths: Sequence[Path], names: Sequence[str]) -> int:
-    """How many rows the files have together, by what their headers say.
+def question_of(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> PartsQuestion:
+    """What is to be counted on files.
 
     Raises
     ------
     TableError
         If one is not there or damaged, or they do not all have the columns, of the same types.
     """
+    question = PartsQuestion(tuple(attributes), recipe, 0)
+    return replace(question, n_rows=rows_of_parts(paths, question.columns))
+
+
+def count_parts(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> PartsCount:
+    """Count combinations of quasi-identifiers, and what k does not hide, on all files together."""
+    question = question_of(paths, attributes, recipe)
+    with tempfile.TemporaryDirectory() as folder:
+        heaps = Heaps(Path(folder) / "heaps")
+        for place, path in enumerate(paths):
+            for number, rows in question.scatter(read_part(path, question.columns)):
+                heaps.add(number, rows)
+            report(COUNTING, 0.7 * (place + 1) / len(paths))
+        found = question.join(question.count(number, heaps.take(number)) for number in range(question.n_heaps))
+    report(COUNTING, 1.0)
+    return found
+
+
+def _spread(table: pa.Table, keys: Sequence[str], n_heaps: int) -> Iterator[tuple[int, pa.Table]]:
+    """Rows by a hash of the columns that decide which are equal."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    total = 0
-    types: dict[str, Any] = {}
-    for path in paths:
-        try:
-            with parquet.ParquetFile(path) as file:
-                found = {field.name: field.type for field in file.schema_arrow}
-                total += int(file.metadata.num_rows)
-        except (OSError, pa.ArrowException):
-            raise TableError(f"{path.name} is not there, or is damaged") from None
-        types = types or {name: found.get(name) for name in names}
-        if None in types.values() or any(found.get(name) != kind for name, kind in types.items()):
-            raise TableError(f"{path.name} does not have the columns of the table, or has them of other types")
-    return total
-
-
-def count_parts(
-    paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe, *, scratch: Path | None = None
-) -> PartsCount:
-    """Count combinations of quasi-identifiers, and what k does not hide, on all files together.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    attributes : sequence of str
-        The quasi-identifiers.
-    recipe : Recipe
-    scratch : Path, optional
-        Where a folder for buckets may be made; default: where the system keeps such.
-    """
-    schema = recipe.schema
-    confidential = list(schema.of_role(Role.CONFIDENTIAL))
-    untouched = [name for name in recipe.attributes if name in schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)]
-    n_rows = rows_of_parts(paths, [*attributes, *untouched])
-    named = [name for name in attributes if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
-    categories: dict[str, dict[str, int]] = {name: {} for name in named}
-    n_missing = dict.fromkeys(attributes, 0)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        classes = _Buckets(Path(folder) / "classes", 4 * (n_rows // recipe.k))  # each takes as much as four values
-        values = {name: _Buckets(Path(folder) / f"values-{place}", n_rows) for place, name in enumerate(untouched)}
-        for number, path in enumerate(paths):
-            table = read_part(path, [*attributes, *untouched])
-            classes.add(_classes_of(table, attributes, confidential))
-            for name, buckets in values.items():
-                buckets.add(_values_of(table, name))
-            for name in attributes:
-                n_missing[name] += table.column(name).null_count
-            for name in named:
-                for label, count in _value_counts(table.column(name)):
-                    categories[name][str(label)] = categories[name].get(str(label), 0) + count
-            report("counting on the written files", 0.7 * (number + 1) / len(paths))
-        recount, agreeing = _count_classes(classes, attributes, confidential, n_rows, recipe.k)
-        singles = [Singles(name, sum(map(_count_singles, buckets.tables()))) for name, buckets in values.items()]
-    agreements = [Agreement(name, tuple(attributes), agreeing[name]) for name in confidential]
-    exposure = Exposure(
-        recipe.k,
-        n_rows,
-        tuple(sorted(agreements, key=lambda one: -one.records)),
-        tuple(sorted(singles, key=lambda one: -one.values)),
-        (),
-        (tuple(attributes),),
-    )
-    report("counting on the written files", 1.0)
-    return PartsCount(recount, exposure, categories, n_missing)
-
-
-class _Buckets:
-    """Rows by a hash of their keys: in memory if one bucket holds them all, otherwise on disk."""
-
-    def __init__(self, folder: Path, n_rows: int) -> None:
-        self.folder, self.n_buckets = folder, max(1, -(-n_rows // _AT_ONCE))
-        self._kept: list[pa.Table] = []
-        self._number = 0
-        folder.mkdir()
-
-    def add(self, rows: tuple[pa.Table, Sequence[str]]) -> None:
-        """Add rows, with the names of the columns that decide which are equal."""
-        import pyarrow as pa
-        from pyarrow import feather
-
-        table, keys = rows
-        if self.n_buckets == 1:
-            self._kept.append(table)
-            return
-        state = np.zeros(table.num_rows, dtype=np.uint64)
-        for name in keys:
-            state = (state ^ hash_values(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
-            state ^= state >> np.uint64(29)
-        bucket = (state >> np.uint64(11)) % np.uint64(self.n_buckets)
-        order = np.argsort(bucket, kind="stable")
-        ends = np.searchsorted(bucket[order], np.arange(self.n_buckets + 1))
-        arranged = table.take(pa.array(order))
-        for number in range(self.n_buckets):
-            some = arranged.slice(ends[number], ends[number + 1] - ends[number])
-            feather.write_feather(some, self.folder / f"{number}-{self._number}", compression="uncompressed")
-        self._number += 1
-
-    def tables(self) -> Iterator[pa.Table]:
-        """The rows, bucket by bucket."""
-        import pyarrow as pa
-        from pyarrow import feather
-
-        if self.n_buckets == 1:
-            yield pa.concat_tables(self._kept, promote_options="permissive")
-            return
-        for number in range(self.n_buckets):
-            paths = [self.folder / f"{number}-{place}" for place in range(self._number)]
-            some = [feather.read_table(path, memory_map=False) for path in paths]
-            yield pa.concat_tables(some, promote_options="permissive")
+    if n_heaps == 1:
+        yield 0, table
+        return
+    state = np.zeros(table.num_rows, dtype=np.uint64)
+    for name in keys:
+        state = (state ^ hash_values(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
+        state ^= state >> np.uint64(29)
+    heap = (state >> np.uint64(11)) % np.uint64(n_heaps)
+    order = np.argsort(heap, kind="stable")
+    ends = np.searchsorted(heap[order], np.arange(n_heaps + 1))
+    arranged = table.take(pa.array(order))
+    for number in range(n_heaps):
+        yield number, arranged.slice(ends[number], ends[number + 1] - ends[number])
 
 
 def _classes_of(
@@ -210,7 +253,7 @@ def _classes_of(
 
     keys = {f"k{place}": name for place, name in enumerate(attributes)}
     values = {f"c{place}": name for place, name in enumerate(confidential)}
-    plain = pa.table({short: _plain(table.column(name)) for short, name in (keys | values).items()})
+    plain = pa.table({short: plain_values(table.column(name)) for short, name in (keys | values).items()})
     wanted: list[Any] = [([], "count_all")]
     for short in values:
         wanted += [(short, "count_distinct", pc.CountOptions(mode="all")), (short, "one")]
@@ -221,35 +264,33 @@ def _classes_of(
 
 
 def _count_classes(
-    classes: _Buckets, attributes: Sequence[str], confidential: Sequence[str], n_rows: int, k: int
+    table: pa.Table, attributes: Sequence[str], confidential: Sequence[str], n_rows: int, k: int
 ) -> tuple[Recount, dict[str, int]]:
     """Combinations of all files together, and for each confidential attribute the records of classes that agree."""
     import pyarrow.compute as pc
 
-    n_combinations, smallest, below = 0, n_rows, 0
-    agreeing = dict.fromkeys(confidential, 0)
-    everything = pc.CountOptions(mode="all")
-    for table in classes.tables():
-        wanted: list[Any] = [("count_all", "sum")]
-        for place in range(len(confidential)):
-            wanted += [(f"c{place}_count_distinct", "max"), (f"c{place}_one", "count_distinct", everything)]
-        found = table.group_by([f"k{place}" for place in range(len(attributes))]).aggregate(wanted)
-        sizes = found.column("count_all_sum").to_numpy().astype(np.int64)
-        n_combinations += len(sizes)
-        smallest = min(smallest, int(sizes.min(initial=n_rows)))
-        below += int(sizes[sizes < k].sum())
-        for place, name in enumerate(confidential):
-            within = found.column(f"c{place}_count_distinct_max").to_numpy() == 1
-            across = found.column(f"c{place}_one_count_distinct").to_numpy() == 1
-            agreeing[name] += int(sizes[within & across].sum())
-    return Recount(tuple(attributes), n_rows, n_combinations, smallest, below, k), agreeing
+    wanted: list[Any] = [("count_all", "sum")]
+    for place in range(len(confidential)):
+        wanted += [
+            (f"c{place}_count_distinct", "max"),
+            (f"c{place}_one", "count_distinct", pc.CountOptions(mode="all")),
+        ]
+    found = table.group_by([f"k{place}" for place in range(len(attributes))]).aggregate(wanted)
+    sizes = found.column("count_all_sum").to_numpy().astype(np.int64)
+    agreeing = {}
+    for place, name in enumerate(confidential):
+        within = found.column(f"c{place}_count_distinct_max").to_numpy() == 1
+        across = found.column(f"c{place}_one_count_distinct").to_numpy() == 1
+        agreeing[name] = int(sizes[within & across].sum())
+    smallest, below = int(sizes.min(initial=n_rows)), int(sizes[sizes < k].sum())
+    return Recount(tuple(attributes), n_rows, len(sizes), smallest, below, k), agreeing
 
 
 def _values_of(table: pa.Table, name: str) -> tuple[pa.Table, Sequence[str]]:
     """The values of one file that may be single: each once, and marked if it is there more often."""
     import pyarrow as pa
 
-    column = _plain(table.column(name)).drop_null()
+    column = plain_values(table.column(name)).drop_null()
     if pa.types.is_floating(column.type):
         return pa.table({"v": column}), ["v"]
     counted = pa.table({"v": column}).group_by("v").aggregate([([], "count_all")])
@@ -266,51 +307,8 @@ def _count_singles(table: pa.Table) -> int:
     return int((new[1:] & new[:-1]).sum()) if len(values) else 0
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values without a dictionary; NaN is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return column
-
-
-def hash_values(column: pa.ChunkedArray) -> HashArray:
-    """A number for each value, the same for equal ones."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    values = _plain(column).combine_chunks()
-    kind = values.type
-    if pa.types.is_floating(kind):
-        numbers = pc.fill_null(values.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False) + 0.0
-        found: HashArray = numbers.view(np.uint64)
-    elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        narrow = kind.bit_width == 32 and not pa.types.is_integer(kind)
-        whole = values.cast(pa.int32()).cast(pa.int64()) if narrow else values.cast(pa.int64(), safe=False)
-        found = pc.fill_null(whole, 0).to_numpy(zero_copy_only=False).view(np.uint64)
-    else:
-        coded = pc.dictionary_encode(values)
-        labels = [_of_text(str(one)) for one in coded.dictionary.to_pylist()]
-        table: HashArray = np.array([*labels, _MISSING], dtype=np.uint64)
-        codes: npt.NDArray[np.int64] = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
-        return table[codes]
-    if not values.null_count:
-        return found
-    filled: HashArray = np.where(values.is_null().to_numpy(zero_copy_only=False), _MISSING, found)
-    return filled
-
-
-def _of_text(text: str) -> np.uint64:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.uint64(int.from_bytes(digest, "little"))
-
-
 def _value_counts(column: pa.ChunkedArray) -> Iterator[tuple[Any, int]]:
     import pyarrow.compute as pc
 
-    for one in pc.value_counts(_plain(column).drop_null()).to_pylist():
+    for one in pc.value_counts(plain_values(column).drop_null()).to_pylist():
         yield one["values"], int(one["counts"])

@@ -19,7 +19,9 @@ from microagg.schema.attribute import Representative
 __all__ = [
     "ENGINES_IN_PARTS",
     "NOISE_FROM_SEED",
+    "OUT_OF_CORE",
     "SEEDED_NOISE",
+    "SPARK",
     "describe_aggregation",
     "describe_engine",
     "describe_rearrangement",
@@ -34,7 +36,8 @@ __all__ = [
 Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Attributes that share cells, and those of them whose draws keep a value that many share."""
 
-ENGINES_IN_PARTS = ("outofcore",)
+OUT_OF_CORE, SPARK = "outofcore", "spark"
+ENGINES_IN_PARTS = (OUT_OF_CORE, SPARK)
 """Engines that cut a table into parts."""
 
 NOISE_FROM_SEED = "noise was drawn by NumPy from a seed"

@@ -19,6 +19,9 @@ def release_in_parts(
     recipe: Recipe,
     output: Path,
     *,
+    engine: str,
+    workers: int | None,
+    master: str | None,
     file_format: str | None,
     seed: int | None,
     overwrite: bool,
@@ -26,7 +29,7 @@ def release_in_parts(
     as_json: bool,
 ) -> None:
     """Release a table that need not fit in memory, and say what was written."""
-    from microagg.engines.outofcore import release_out_of_core
+    from microagg.engines.release_files import release_files
     from microagg.statements.exposure_text import TITLE, describe_exposure
     from microagg.statements.statement import printable
     from microagg.tables.phrases import names_phrase
@@ -37,7 +40,17 @@ def release_in_parts(
             "choose --engine local"
         )
     with shows_progress():
-        made = release_out_of_core(data, recipe, output, seed=seed, overwrite=overwrite, sign=sign)
+        made = release_files(
+            data,
+            recipe,
+            output,
+            engine=engine,
+            workers=workers,
+            master=master,
+            seed=seed,
+            overwrite=overwrite,
+            sign=sign,
+        )
     statement = made.statement.as_dict()
     if as_json:
         print_json(

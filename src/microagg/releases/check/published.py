@@ -20,8 +20,9 @@ from microagg.releases.input import read_own
 from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
 from microagg.releases.strategy import Strategy, strategy_of
 from microagg.statements.exposure import compare_exposure, recheck_exposure
-from microagg.statements.parts import PartsCount, count_parts, read_part
+from microagg.statements.parts import PartsCount, count_parts
 from microagg.statements.requirements import RequirementCount, count_requirements
+from microagg.tables.parts.files import read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
