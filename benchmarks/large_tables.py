@@ -1,24 +1,27 @@
-"""Tables that do not fit in memory: CPU and memory of the out-of-core engine, and what its blocks cost in loss.
+"""Tables that do not fit in memory: CPU and memory of the engines in parts, and what their blocks cost in loss.
 
-Run: python benchmarks/large_tables.py [--records 10000000] [--folder DIR]
+Run: python benchmarks/large_tables.py [--records 10000000] [--engine outofcore|spark] [--workers N] [--folder DIR]
 
 Each release runs in a process of its own, from Parquet to Parquet with statement and recount. CPU seconds are those of
-that process and its threads; memory is its largest resident set.
+that process and of all that it started, looked up in /proc twice a second; memory is the largest resident set of any
+one of them, of Java and of Python apart.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-BARS = {"CPU s": 60.0, "GiB": 1.0, "loss": 1.05}
+BARS = {"outofcore": "60 CPU s, 1 GiB", "spark": "200 CPU s, Java 1.5 GiB", "loss": 1.05}
 _PER_FILE = 2_000_000
 
 
@@ -27,15 +30,18 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=4)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--engine", choices=("outofcore", "spark"), default="outofcore")
+    parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--no-loss", action="store_true")
     parser.add_argument("--release", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.release is not None:
-        release(chosen.release, chosen.columns)
+        release(chosen.release, chosen.columns, chosen.engine, chosen.workers)
         return
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
         write_records(Path(folder) / "data", chosen.records, chosen.columns)
         command = [sys.executable, __file__, "--release", folder, "--columns", str(chosen.columns)]
+        command += ["--engine", chosen.engine, *(["--workers", str(chosen.workers)] if chosen.workers else [])]
         subprocess.run(command, check=True)
     if not chosen.no_loss:
         losses()
@@ -56,21 +62,66 @@ def write_records(folder: Path, n_records: int, n_columns: int) -> None:
         )
 
 
-def release(folder: Path, n_columns: int) -> None:
+class Usage:
+    """CPU seconds and memory of this process and all that it started."""
+
+    def __init__(self) -> None:
+        self.cpu: dict[tuple[str, str], float] = {}
+        self.memory: dict[str, float] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.5):  # ends when the release is made
+            for pid in _tree(str(os.getpid())):
+                self._look_at(pid)
+
+    def _look_at(self, pid: str) -> None:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except (OSError, IndexError):  # it has just ended
+            return
+        self.cpu[pid, fields[19]] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        kind = "Java" if name == "java" else "Python"
+        self.memory[kind] = max(self.memory.get(kind, 0.0), pages * os.sysconf("SC_PAGE_SIZE") / 2**30)
+
+
+def _tree(root: str) -> Iterator[str]:
+    parents: dict[str, list[str]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents.setdefault(path.read_text().rsplit(")", 1)[1].split()[1], []).append(path.parent.name)
+        except (OSError, IndexError):
+            continue
+    waiting = [root]
+    while waiting:  # ends: every process is visited once
+        yield (one := waiting.pop())
+        waiting += parents.get(one, [])
+
+
+def release(folder: Path, n_columns: int, engine: str, workers: int | None) -> None:
     """Release the files of a folder, and print what it took."""
     import microagg
 
     numeric = {"role": "quasi_identifier", "kind": "numeric"}
     attributes = {f"x{place}": numeric for place in range(n_columns)} | {"income": "confidential"}
     recipe = microagg.Recipe(k=5, attributes=attributes)
+    usage = Usage()
     started = time.perf_counter()
-    made = microagg.release_files(folder / "data", recipe, folder / "out", engine="outofcore")
+    made = microagg.release_files(folder / "data", recipe, folder / "out", engine=engine, workers=workers)
     took = time.perf_counter() - started
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    cpu, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
+    usage.stop()
+    memory = ", ".join(f"{name} {most:.2f} GiB" for name, most in sorted(usage.memory.items()))
     print(
-        f"{made.statement.n_records:,} records x {n_columns}, k = 5: {cpu:.1f} CPU s (bar {BARS['CPU s']:g} at 10 "
-        f"million), {took:.1f} s, {memory:.2f} GiB (bar {BARS['GiB']:g}), {made.n_cells:,} cells, loss "
+        f"{engine}: {made.statement.n_records:,} records x {n_columns}, k = 5: {sum(usage.cpu.values()):.1f} CPU s, "
+        f"{took:.1f} s, {memory} (bar at 10 million: {BARS[engine]}), {made.n_cells:,} cells, loss "
         f"{made.information_loss:.5f} %"
     )
 

@@ -1,6 +1,6 @@
 """Tasks as Spark takes them: functions of record batches, which pack what goes from one worker to another.
 
-A package is an Arrow stream of records, or a pickled result. An error that says what is wrong with the input is a result,
+A package is an Arrow stream of records, or a pickled result. An error that says what is wrong with the input is one,
 too, and reaches the driver as it is; after any other, Spark tries the task again.
 """
 
