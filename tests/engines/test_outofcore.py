@@ -492,9 +492,10 @@ def test_taxonomies_medoids_and_bounds(tmp_path):
             "s": "confidential",
         },
     )
-    made = release_out_of_core(put(table, tmp_path / "data", 2), chosen, tmp_path / "out")
+    made = release_out_of_core(put(table, tmp_path / "data", 2), chosen, tmp_path / "out", seed=1)
     assert set(tables_of(tmp_path / "out")["x"].to_pylist()) <= set(table["x"].to_pylist())
-    local = microagg.release(table, chosen)
+    # Few blocks of four words and one number: what is lost is 0.4 to 1.8 times as much, by chance.
+    local = microagg.release(table, chosen, seed=1)
     assert made.information_loss == pytest.approx(local.information_loss, rel=0.5)
     require_whole(tmp_path / "out")
 

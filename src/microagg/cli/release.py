@@ -90,7 +90,7 @@ def release(
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
     from microagg.cli.parts.release import release_in_parts
-    from microagg.engines.release_files import choose_engine
+    from microagg.engines.release_files import choose_engine, only_file
     from microagg.privacy.guarantee import DRAWN
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
@@ -149,6 +149,8 @@ def release(
         return
     if workers is not None or master is not None:
         raise InputError("--workers and --master belong to --engine outofcore or spark; leave them out")
+    if data.is_dir():
+        data = only_file(data)
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     strategy_of(chosen).require_room_in(target)  # before anything is spent

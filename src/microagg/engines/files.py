@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import glob as patterns
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from microagg.engines.batches import finish_batch, refuse_columns
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
+from microagg.releases.release import MANIFEST
 from microagg.schema.attribute import Kind, Role
-from microagg.statements.manifest import InputDigest
+from microagg.statements.manifest import InputDigest, sha256_of_file
 from microagg.tables.formats.registry import format_of
 from microagg.tables.joined import refuse_joined_rows
-from microagg.tables.missing_codes import table_without_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,18 +50,74 @@ def find_files(source: str | Path) -> tuple[Path, ...]:
     if path.is_file():
         found = [path]
     elif path.is_dir():
-        inside = (file for file in path.rglob("*") if file.is_file())
-        found = [file for file in inside if not any(p[0] in "._" for p in file.relative_to(path).parts)]
+        found = _visible(path.rglob("*"), path)
     else:
-        found = [Path(name) for name in patterns.iglob(str(source), recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        fixed = Path(*takewhile(lambda part: not patterns.has_magic(part), path.parts))
+        found = _visible((Path(name) for name in patterns.iglob(str(source), recursive=True)), fixed)  # noqa: PTH207
     if not found:
         raise InputError(
             f"there is no file at {path.name!r}. Name a file, a folder, or a pattern in quotes: 'data/*.csv'"
         )
+    found = _once(found)
     formats = {format_of(file).name for file in found}
     if len(formats) > 1:
         raise InputError(f"the files at {path.name!r} are of several formats ({', '.join(sorted(formats))}); give one")
     return tuple(sorted(found))
+
+
+def _visible(paths: Iterable[Path], root: Path) -> list[Path]:
+    """Files below a folder, without hidden ones and those of hidden folders."""
+    return [
+        path
+        for path in paths
+        if path.is_file() and not any(part[0] in "._" and part != ".." for part in path.relative_to(root).parts)
+    ]
+
+
+def _once(paths: Sequence[Path]) -> list[Path]:
+    """Each file once, by its first name, however many names and links lead to it: k counts records, not copies.
+
+    Raises
+    ------
+    InputError
+        If two files hold the same bytes, or one is part of a release.
+    """
+    found: dict[tuple[int, int], Path] = {}
+    for path in sorted(set(paths)):
+        about = path.stat()
+        found.setdefault((about.st_dev, about.st_ino), path)
+    by_size: dict[int, list[Path]] = {}
+    for path in found.values():
+        if len(found) > 1 and (path.parent / MANIFEST).exists():
+            raise InputError(
+                f"{path.name} lies beside a {MANIFEST}: it is part of a release, not of the table. Write releases "
+                "elsewhere, and name the files of the table"
+            )
+        by_size.setdefault(path.stat().st_size, []).append(path)
+    for same_size in by_size.values():
+        hashes: dict[str, Path] = {}
+        for path in same_size if len(same_size) > 1 else ():
+            other = hashes.setdefault(sha256_of_file(path), path)
+            if other is not path and not _is_empty(path):
+                raise InputError(
+                    f"{other.name} and {path.name} are the same, byte for byte: k would be counted on copies of "
+                    "records. Remove one of them"
+                )
+    return list(found.values())
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has no record: such files may well be equal."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if format_of(path).name != "parquet":
+        return path.stat().st_size < 1 << 16 and path.read_bytes().count(b"\n") <= 1
+    try:
+        with parquet.ParquetFile(path) as file:
+            return bool(file.metadata.num_rows == 0)
+    except (OSError, pa.ArrowException):  # said in full by who reads it
+        return True
 
 
 @dataclass(frozen=True)
@@ -156,7 +213,7 @@ class FileSource:
     def _look_at(self, path: Path) -> None:
         schema = self._schema_of(path)
         names = list(schema.names)
-        self.recipe.schema.check_columns(names)
+        refuse_columns(schema, self.recipe, path.name)
         published = set(self.recipe.schema.published)
         if not self.names:
             self.names, self.n_columns = [name for name in names if name in published], len(names)
@@ -205,10 +262,7 @@ class FileSource:
             yield self._finish(waiting)
 
     def _finish(self, tables: Sequence[pa.Table]) -> pa.Table:
-        import pyarrow as pa
-
-        table = pa.concat_tables(tables)
-        return table_without_codes(table, self.recipe.input.missing)
+        return finish_batch(tables, self.recipe)
 
     def _raw(self, stretches: Sequence[Stretch]) -> Iterator[pa.Table]:
         import pyarrow as pa
@@ -274,7 +328,12 @@ class FileSource:
                 for _ in range(self.recipe.input.skip_rows):
                     next(text)
                 return next(rows)
-            except (StopIteration, UnicodeDecodeError, csv.Error):
+            except UnicodeDecodeError:
+                raise TableError(
+                    f"{path.name} is not written in {self.recipe.input.encoding or 'UTF-8'}. Say how it is: [input] "
+                    'encoding = "latin-1"'
+                ) from None
+            except (StopIteration, csv.Error):
                 raise TableError(f"{path.name} has no header that can be read") from None
 
     def _find_numbers(self) -> None:
@@ -302,8 +361,9 @@ class FileSource:
                     kinds[name] = pa.float64()
                 if kinds[name] == pa.float64() and self._numbers(batch.column(name), pa.float64()) is None:
                     raise TableError(
-                        f"column {name!r} is declared numeric but holds text. Dates and numbers that are not written "
-                        "plainly can be read in parts from Parquet files only; or choose --engine local"
+                        f"column {name!r} is declared numeric but holds text, numbers beyond 64 bits, or other points "
+                        "than [input] decimal. Dates and numbers that are not written plainly can be read in parts "
+                        "from Parquet files only; or choose --engine local"
                     )
         self.types = kinds
 
@@ -313,8 +373,13 @@ class FileSource:
         import pyarrow.compute as pc
 
         text = pc.utf8_trim_whitespace(column)
-        if self.recipe.input.decimal != "." and kind == pa.float64():
-            text = pc.replace_substring(text, self.recipe.input.decimal, ".")
+        if kind == pa.float64():
+            if pc.any(pc.match_substring_regex(text, r"^[+-]?\d{19,}$")).as_py():
+                return None  # whole numbers beyond 64 bits: as doubles different ones would be equal
+            if self.recipe.input.decimal != ".":
+                if pc.any(pc.match_substring(text, ".")).as_py():
+                    return None
+                text = pc.replace_substring(text, self.recipe.input.decimal, ".")
         try:
             return text.cast(kind)
         except pa.ArrowInvalid:

@@ -292,7 +292,7 @@ def _statement(
     remarks += Searches([end for one in facts for end in one.searches]).remarks(attributes)
     remarks.append(formed_in_blocks(sum(one.n_blocks for one in facts), len(facts)))
     named = tuple(
-        Categories.between(name, {str(label): n for label, n in survey.columns[name].counts.items()}, after)
+        Categories.between(name, {str(label): n for label, n in survey.of_all[name].counts.items()}, after)
         for name, after in counted.categories.items()
     )
     exposure = replace(counted.exposure, categories=named)

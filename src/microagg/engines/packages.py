@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from microagg._typing import IntArray
+from microagg.engines.batches import finish_batch
 from microagg.engines.files import BATCH_RECORDS
 from microagg.engines.passes import Source
 from microagg.errors import InputError, MicroaggError, place_of
 from microagg.recipe.recipe import Recipe
-from microagg.tables.missing_codes import table_without_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,13 +51,10 @@ class ReadFrame:
             waiting.append(batch)
             n_waiting += batch.num_rows
             if n_waiting >= BATCH_RECORDS:
-                yield self._finish(pa.Table.from_batches(waiting))
+                yield finish_batch([pa.Table.from_batches(waiting)], self.recipe)
                 waiting, n_waiting = [], 0
         if n_waiting:
-            yield self._finish(pa.Table.from_batches(waiting))
-
-    def _finish(self, table: pa.Table) -> pa.Table:
-        return table_without_codes(table.replace_schema_metadata(None), self.recipe.input.missing)
+            yield finish_batch([pa.Table.from_batches(waiting)], self.recipe)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.statements.promises import OUT_OF_CORE, SPARK
 from microagg.tables.formats.registry import format_of
 
-__all__ = ["ENGINES", "choose_engine", "release_files"]
+__all__ = ["ENGINES", "choose_engine", "only_file", "release_files"]
 
 LOCAL, AUTO = "local", "auto"
 ENGINES = (AUTO, LOCAL, OUT_OF_CORE, SPARK)
@@ -117,7 +117,7 @@ def release_files(
         return release_out_of_core(
             source, recipe, folder, seed=seed, overwrite=overwrite, sign=sign, workers=1 if workers is None else workers
         )
-    return _release_locally(find_files(source), recipe, Path(folder), seed=seed, overwrite=overwrite, sign=sign)
+    return _release_locally(source, recipe, Path(folder), seed=seed, overwrite=overwrite, sign=sign)
 
 
 def choose_engine(source: str | Path, recipe: Recipe, engine: str) -> tuple[str, str]:
@@ -169,19 +169,31 @@ def memory_of_machine() -> float:
     return found
 
 
-def _release_locally(paths: tuple[Path, ...], recipe: Recipe, folder: Path, **options: Any) -> FilesRelease:
+def only_file(source: str | Path) -> Path:
+    """The file of a table that is held in memory.
+
+    Raises
+    ------
+    InputError
+        If there is none, or more than one.
+    """
+    paths = find_files(source)
+    if len(paths) > 1:
+        raise InputError(
+            f"the table lies in {len(paths):,} files; engine = 'local' takes one. Choose --engine outofcore"
+        )
+    return paths[0]
+
+
+def _release_locally(source: str | Path, recipe: Recipe, folder: Path, **options: Any) -> FilesRelease:
     from microagg.releases.folder.atomic import refuse_existing
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import FILES
     from microagg.tables.formats.registry import writable_names
 
-    if len(paths) > 1:
-        raise InputError(
-            f"the table lies in {len(paths):,} files; engine = 'local' takes one. Choose --engine outofcore"
-        )
+    source = only_file(source)
     refuse_existing(folder, options["overwrite"], FILES)
-    source = paths[0]
     kind = format_of(source).name if format_of(source).name in writable_names() else "csv"
     table = read_table(source, recipe, as_text=format_of(source).is_text)
     made = release(table, recipe, seed=options["seed"], source=source)

@@ -14,7 +14,7 @@ IN_BLOCKS = ("mdav", "vmdav", "near_optimal", "pcp", "zscores")
 """Methods whose cells can be formed in blocks of neighbouring records."""
 
 _EFFORTS = ("fast", "default")
-_LOCAL = "choose --engine local (engine='local') for a table that fits in memory"
+_LOCAL = "choose --engine local (engine='local') for a table in one file that fits in memory"
 
 
 def refuse_unsupported(recipe: Recipe) -> None:

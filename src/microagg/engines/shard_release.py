@@ -67,6 +67,9 @@ class ShardFacts:
     searches: tuple[SearchEnd, ...] = ()
 
 
+_NOTHING_TO_SEARCH = SearchEnd("budget", "mdav", 1.0)  # as a search in records that are all alike ends
+
+
 def release_shard(
     table: pa.Table, constants: Constants, secret: bytes, shard: int, block_records: int
 ) -> tuple[pa.Table, ShardFacts]:
@@ -130,6 +133,7 @@ def _form_cells(
         if _are_equal(in_space, members):  # nothing is lost however they are put into cells: they pass through
             labels[members] = n_cells
             n_cells, n_blocks = n_cells + 1, n_blocks + 1
+            searches += [_NOTHING_TO_SEARCH] if recipe.entry.searches_by_chance else []
             continue
         for block in cut_blocks(coordinates.take(members), block_records, recipe.k):
             rows = members[block]

@@ -26,12 +26,13 @@ import numpy as np
 
 from microagg._progress import report
 from microagg._typing import IntArray
+from microagg.engines.batches import refuse_columns
 from microagg.engines.files import FileSource
 from microagg.engines.in_parts import FilesRelease, Original, release_in_parts, staging_beside
 from microagg.engines.packages import FAILED, Collect, Gather, NumberHeaps, ReadFrame, ReadPieces, Scatter
 from microagg.engines.passes import Source
 from microagg.engines.rules import refuse_unsupported
-from microagg.errors import InputError, ParameterError, TableError
+from microagg.errors import InputError, ParameterError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import refuse_existing
 from microagg.releases.release import FILES
@@ -174,11 +175,10 @@ class FrameSource:
         InputError
             If they are not those of the recipe.
         """
+        from pyspark.sql.pandas.types import to_arrow_schema
+
         names = list(frame.columns)
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise TableError(f"the DataFrame has column {repeated[0]!r} more than once")
-        recipe.schema.check_columns(names)
+        refuse_columns(to_arrow_schema(frame.schema), recipe, "the DataFrame")
         published = set(recipe.schema.published)
         kept = [name for name in names if name in published]
         quoted = ["`" + name.replace("`", "``") + "`" for name in kept]

@@ -6,6 +6,7 @@ and any batches. Every refusal of :func:`microagg.release` that such figures can
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -75,21 +76,12 @@ class ColumnSurvey:
         if self.kind is Kind.NUMERIC:
             self._add_numbers(column, recipe)
             return
-        if self.ordered is not None:
-            self._require_order(column.ordered_categories)
         if recipe.attributes[self.name].categories is None:
             self.ordered = column.ordered_categories
         codes, labels = column.encoded
         found = np.bincount(codes[codes >= 0], minlength=len(labels))
         self.counts.update({label: int(count) for label, count in zip(labels, found, strict=True) if count})
         self._require_few()
-
-    def _require_order(self, ordered: tuple[Any, ...] | None) -> None:
-        if ordered != self.ordered:
-            raise TableError(
-                f"the ordered categories of column {self.name!r} are not the same in all files. Add to its "
-                "declaration: categories = [first, ..., last]"
-            )
 
     def _require_few(self) -> None:
         if len(self.counts) > _MOST_CATEGORIES:
@@ -108,11 +100,8 @@ class ColumnSurvey:
         self.whole_in = tuple(one and two for one, two in zip(self.whole_in, other.whole_in, strict=True))
         self.counts.update(other.counts)
         self._require_few()
-        if other.type is None:
-            return
-        if self.type is not None and (self.ordered is not None or other.ordered is not None):
-            self._require_order(other.ordered)
-        self.type, self.ordered = other.type, other.ordered
+        if other.type is not None:
+            self.type, self.ordered = other.type, other.ordered
 
     def _add_numbers(self, column: Column, recipe: Recipe) -> None:
         bounds = recipe.attributes[self.name].bounds
@@ -174,7 +163,11 @@ class RowHash:
         self._of_labels: dict[str, np.uint64] = {}
 
     def of(self, columns: dict[str, Column], n_records: int) -> HashArray:
-        return hash_rows([self._of_column(columns[name]) for name in sorted(columns)], n_records, self.key)
+        hashes = [self._of_column(columns[name]) for name in sorted(columns)]
+        lacking = np.zeros(n_records, dtype=np.uint64)
+        for name in sorted(columns):
+            lacking = lacking * np.uint64(3) + columns[name].missing
+        return hash_rows([*hashes, lacking], n_records, self.key)
 
     def _of_column(self, column: Column) -> HashArray:
         if self.recipe.attributes[column.name].kind is Kind.NUMERIC:
@@ -249,6 +242,10 @@ class Survey:
         self.recipe = recipe
         names = recipe.schema.quasi_identifiers
         self.columns = {name: ColumnSurvey(name, kind) for name in names if (kind := recipe.attributes[name].kind)}
+        self.leaves_out = recipe.missing.policy is MissingPolicy.SUPPRESS
+        # What is left out may be refused, and is counted in the statement; nothing else may depend on it.
+        self.of_all = copy.deepcopy(self.columns) if self.leaves_out else self.columns
+        self.orders: dict[str, tuple[Any, ...]] = {}
         self.hash, self.heavy = RowHash(recipe, key), HeavyRows()
         self.groups: Counter[GroupKey] = Counter()
         self.n_input = self.n_records = 0
@@ -259,9 +256,10 @@ class Survey:
         recipe = self.recipe
         for finding in values_out_of_type(table.select(list(recipe.schema.published)), written=False):
             raise TableError(f"{finding.detail}: no file can show them. Mend them before, or drop the column")
+        self._look_at_text_and_order(table)
         columns = {name: column_of(table, name) for name in self.columns}
         for name, column in columns.items():
-            self.columns[name].add(column, recipe)
+            self.of_all[name].add(column, recipe)
         self.n_input += table.num_rows
         if recipe.sampling_weight is not None:
             weights = column_of(table, recipe.sampling_weight).absolute()
@@ -272,6 +270,9 @@ class Survey:
         stays = staying(columns, recipe)
         if stays is not None:
             columns = {name: column_of(table.filter(stays), name) for name in self.columns}
+        if self.leaves_out:
+            for name, column in columns.items():
+                self.columns[name].add(column, recipe)
         n_records = len(next(iter(columns.values())).array)
         self.n_records += n_records
         if not n_records:
@@ -280,6 +281,29 @@ class Survey:
         labels, keys = group_keys(columns, recipe, n_records)
         self.groups.update(dict(zip(keys, np.bincount(labels).tolist(), strict=True)))
         self._require_few_groups()
+
+    def _look_at_text_and_order(self, table: pa.Table) -> None:
+        """Refuse text that is none, and categories whose order is not the same everywhere."""
+        import pyarrow as pa
+
+        for name in table.column_names:
+            kind = table.schema.field(name).type
+            if pa.types.is_dictionary(kind):
+                for chunk in table.column(name).chunks if kind.ordered else ():
+                    self._require_order(name, tuple(chunk.dictionary.to_pylist()))
+                kind = kind.value_type
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                try:
+                    table.column(name).validate(full=True)
+                except pa.ArrowInvalid:
+                    raise TableError(f"column {name!r} holds text that is not UTF-8. Write it anew") from None
+
+    def _require_order(self, name: str, order: tuple[Any, ...]) -> None:
+        if self.orders.setdefault(name, order) != order:
+            raise TableError(
+                f"the ordered categories of column {name!r} are not the same in all files. Write all files with the "
+                "same ones, or the column as text, and declare: categories = [first, ..., last]"
+            )
 
     def _require_few_groups(self) -> None:
         if len(self.groups) > _MOST_GROUPS:
@@ -291,6 +315,10 @@ class Survey:
         """Add what another task found."""
         for name, column in self.columns.items():
             column.merge(other.columns[name])
+            if self.leaves_out:
+                self.of_all[name].merge(other.of_all[name])
+        for name, order in other.orders.items():
+            self._require_order(name, order)
         self.heavy.merge(other.heavy)
         self.groups.update(other.groups)
         self._require_few_groups()
@@ -305,11 +333,11 @@ class Survey:
         recipe = self.recipe
         if self.n_input < recipe.k:
             raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {self.n_input}")
-        for column in self.columns.values():
+        for column in self.of_all.values():
             column.refuse(recipe)
         if recipe.sampling_weight is not None:
             refuse_weights(recipe, self.n_input, self.n_unusable, self.smallest_weight, self.largest_weight)
-        missing = {name: column.n_missing for name, column in self.columns.items() if column.n_missing}
+        missing = {name: column.n_missing for name, column in self.of_all.items() if column.n_missing}
         if recipe.missing.policy is MissingPolicy.ERROR:
             refuse_missing("quasi-identifiers", missing)
         if self.n_records < recipe.k:

@@ -253,7 +253,10 @@ def _classes_of(
 
     keys = {f"k{place}": name for place, name in enumerate(attributes)}
     values = {f"c{place}": name for place, name in enumerate(confidential)}
-    plain = pa.table({short: plain_values(table.column(name)) for short, name in (keys | values).items()})
+    plain = pa.table(
+        {short: plain_values(table.column(name), nan_is_missing=False) for short, name in keys.items()}
+        | {short: plain_values(table.column(name)) for short, name in values.items()}
+    )
     wanted: list[Any] = [([], "count_all")]
     for short in values:
         wanted += [(short, "count_distinct", pc.CountOptions(mode="all")), (short, "one")]
@@ -302,7 +305,8 @@ def _count_singles(table: pa.Table) -> int:
     if "count_all" in table.column_names:
         counts = table.group_by("v").aggregate([("count_all", "sum")]).column("count_all_sum").to_numpy()
         return int((counts == 1).sum())
-    values = np.sort(table.column("v").to_numpy())
+    values = table.column("v").to_numpy()
+    values = np.sort(values.view(f"u{values.itemsize}"))  # by their bits: 0.0 and -0.0 are published as they are
     new = np.concatenate([[True], values[1:] != values[:-1], [True]])
     return int((new[1:] & new[:-1]).sum()) if len(values) else 0
 

@@ -61,23 +61,26 @@ def rows_of_parts(paths: Sequence[Path], names: Sequence[str]) -> int:
         try:
             with parquet.ParquetFile(path) as file:
                 found = {field.name: field.type for field in file.schema_arrow}
-                total += int(file.metadata.num_rows)
+                n_rows = int(file.metadata.num_rows)
         except (OSError, pa.ArrowException):
             raise TableError(f"{path.name} is not there, or is damaged") from None
+        if not n_rows or path.is_symlink():
+            raise TableError(f"{path.name} is empty, or stands for another file, as no part of a release is or does")
+        total += n_rows
         types = types or {name: found.get(name) for name in names}
         if None in types.values() or any(found.get(name) != kind for name, kind in types.items()):
             raise TableError(f"{path.name} does not have the columns of the table, or has them of other types")
     return total
 
 
-def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values without a dictionary; NaN is missing."""
+def plain_values(column: pa.ChunkedArray, *, nan_is_missing: bool = True) -> pa.ChunkedArray:
+    """Values without a dictionary; NaN is missing, unless it is to be told from that."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
+    if nan_is_missing and pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return column
 
