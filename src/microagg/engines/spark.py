@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Cluster", "FrameSource", "release_on_spark"]
+__all__ = ["Cluster", "FrameSource", "quietly", "release_on_spark", "start_session"]
 
 Result = TypeVar("Result")
 
@@ -68,7 +68,7 @@ def release_on_spark(
     refuse_unsupported(recipe)
     refuse_existing(Path(folder), overwrite, FILES)
     folder = Path(folder).absolute()
-    with _quiet(), _session_of(source, session, master, workers) as found:
+    with quietly(), _session_of(source, session, master, workers) as found:
         original: Original
         if isinstance(source, (str, Path)):
             original = FileSource.open(Path(source).absolute(), recipe)
@@ -82,7 +82,7 @@ def release_on_spark(
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Without Spark's remark that it does not know the newest pandas: nothing here uses pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
