@@ -70,7 +70,7 @@ test: $(VENV)/.test  ## set up and run the whole test suite
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) -m kernel --no-header tests/partition tests/contract
 
 test-spark: $(VENV)/.test  ## the tests of the Spark engine with a cluster whose workers are killed; fails without Java
-	$(BIN)/python -m pytest --complete --cluster $(PYTEST_OPTIONS) tests/engines/test_spark.py
+	$(BIN)/python -m pytest --complete --cluster $(PYTEST_OPTIONS) tests/engines/test_spark.py tests/examples
 
 test-oldest: $(OLDEST)/.test  ## the suite with the lowest versions that pyproject.toml allows
 	NUMBA_CACHE_DIR=$(abspath $(OLDEST))/numba $(OLDEST)/bin/python -m pytest -n 2 $(AGED) $(PYTEST_OPTIONS)

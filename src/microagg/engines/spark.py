@@ -10,11 +10,13 @@ of them share. What Spark itself reads (tables, object stores) is given as a Dat
 
 from __future__ import annotations
 
+import contextvars
 import hashlib
 import os
 import pickle
 import secrets
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +52,7 @@ Result = TypeVar("Result")
 
 _HEAPS = "heap long, n_rows long, package binary"
 _RESULTS = "number long, package binary"
+_LOOK = 0.5  # seconds between two looks at how far tasks are
 
 
 def release_on_spark(
@@ -124,7 +127,8 @@ def start_session(master: str) -> SparkSession:
     InputError
         If it cannot be started.
     """
-    from pyspark.errors import PySparkException, PySparkRuntimeError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped,unused-ignore]
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     builder = (
@@ -141,7 +145,7 @@ def start_session(master: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         return builder.getOrCreate()
-    except (PySparkRuntimeError, PySparkException, OSError):
+    except (PySparkException, Py4JError, OSError):
         raise InputError(
             f"Spark could not be started at {master!r}. It needs Java 17 or newer on this machine (java, or JAVA_HOME) "
             "and a master that answers"
@@ -222,8 +226,8 @@ class Cluster:
     name: str = SPARK
 
     def gather(self, source: Source, task: Callable[[Iterator[pa.Table]], Result], saying: str) -> Iterator[Result]:
-        report(saying, 0.0)
-        yield from _gathered(source, task, self.session)
+        with _watched(self.session, saying):
+            yield from _gathered(source, task, self.session)
 
     def scatter(
         self,
@@ -235,17 +239,16 @@ class Cluster:
         from pyspark import StorageLevel
         from pyspark.sql import functions
 
-        report(saying, 0.0)
         packages = _pieces(source, self.session).mapInArrow(Scatter(_reader(source), task), _HEAPS)
         packages = packages.persist(StorageLevel.DISK_ONLY)
-        with _errors_without_values():
+        with _errors_without_values(), _watched(self.session, saying):
             found = packages.groupBy("heap").agg(functions.sum("n_rows").alias("n_rows")).collect()
         if any(row["heap"] == FAILED for row in found):
             _raise(packages.where(functions.col("heap") == FAILED).first()["package"])
         counts = np.zeros(n_heaps, dtype=np.int64)
         for row in found:
             counts[row["heap"]] = row["n_rows"]
-        return InShuffle(packages, counts)
+        return InShuffle(packages, counts, self.session)
 
 
 @dataclass(frozen=True)
@@ -254,13 +257,13 @@ class InShuffle:
 
     packages: Any
     counts: IntArray
+    session: Any
 
     def collect(
         self, groups: Sequence[Sequence[int]], task: Callable[[int, list[pa.Table]], Result], saying: str
     ) -> list[Result]:
         from pyspark.sql import functions
 
-        report(saying, 0.0)
         group_of = np.full(len(self.counts), -1, dtype=np.int64)
         for number, heaps in enumerate(groups):
             group_of[list(heaps)] = number
@@ -269,13 +272,12 @@ class InShuffle:
         arranged = numbered.repartitionById(max(len(groups), 1), functions.col("number").cast("int"))
         made = arranged.mapInArrow(Collect(task), _RESULTS)
         found: dict[int, Result] = {}
-        with _errors_without_values():
+        with _errors_without_values(), _watched(self.session, saying):
             for row in made.collect():
                 if row["number"] == FAILED:
                     _raise(row["package"])
                 found[row["number"]] = pickle.loads(row["package"])
         self.packages.unpersist()
-        report(saying, 1.0)
         for number in set(range(len(groups))) - set(found):  # groups without a row
             found[number] = task(number, [])
         return [found[number] for number in range(len(groups))]
@@ -302,6 +304,32 @@ def _reader(source: Source) -> ReadFrame | ReadPieces:
     if isinstance(source, FrameSource):
         return ReadFrame(source.recipe)
     return ReadPieces(source)
+
+
+@contextmanager
+def _watched(session: Any, saying: str) -> Iterator[None]:
+    """Report how many tasks are done, as far as the session tells."""
+    report(saying, 0.0)
+    context = getattr(session, "_sc", None)
+    if context is None:  # a session elsewhere (Spark Connect), which does not tell
+        yield
+        return
+    tracker, done = context.statusTracker(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOK):  # ends with the block
+            stages = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
+            n_tasks = sum(one.numTasks for one in stages if one is not None)
+            if n_tasks:
+                report(saying, sum(one.numCompletedTasks for one in stages if one is not None) / n_tasks)
+
+    watcher = threading.Thread(target=contextvars.copy_context().run, args=(watch,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 @contextmanager
