@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg._validation import Integer, Real, check_parameters
+from microagg.engines.evaluation.marginals import MARGINAL, compare_marginals
 from microagg.engines.evaluation.sample import Chosen, choose_records, read_up_to
 from microagg.engines.evaluation.totals import Totals, add_up
 from microagg.engines.files import FileSource, find_files
@@ -41,7 +42,7 @@ SAMPLE = 200_000
 """About so many records of each table are looked at if it has more."""
 
 ESTIMATED = (
-    *("D_X", "D_Y", "D", "SSE_SST", "IL1s", "relative_error", "semantic_distance", "IL", "JSD", "wasserstein", "KS"),
+    *("D_X", "D_Y", "D", "SSE_SST", "IL1s", "relative_error", "semantic_distance", "IL", *MARGINAL),
     *("rank_correlation_difference", "pMSE", "range_query_error", "count_query_error", *OF_MOMENTS),
     *OF_PUBLISHED_MOMENTS,
     *("singled_out", "agreement", "l_avg", "distinct_l_mean", "label_purity", "attribute_disclosure"),
@@ -305,12 +306,14 @@ class ComparedFiles:
         wanted = set(names)
         if wanted & set(_COUNTED):
             found |= self._counted_measures()
-        if wanted & {*OF_MOMENTS, *OF_PUBLISHED_MOMENTS, "categories_lost"}:
+        if wanted & {*OF_MOMENTS, *OF_PUBLISHED_MOMENTS, *MARGINAL, "categories_lost"}:
             totals = self.totals
             if totals.of_quasi_identifiers is not None:
                 found |= {name: of(totals.of_quasi_identifiers) for name, of in OF_MOMENTS.items()}
             if totals.of_published is not None:
                 found |= {name: of(totals.of_published) for name, of in OF_PUBLISHED_MOMENTS.items()}
+            if wanted & set(MARGINAL):
+                found |= compare_marginals(self.source.batches(), self.released(), totals, self.recipe)
             lost = totals.categories_lost
             needs = "needs a nominal or ordinal quasi-identifier"
             found["categories_lost"] = mean_of(lost) if lost else MeasureResult(None, needs)

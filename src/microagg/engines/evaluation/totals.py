@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg._progress import report
-from microagg._typing import FloatArray
+from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.evaluation.pairs import Pair, pair
 from microagg.evaluation.utility.moments import BothMoments, PairwiseMoments
@@ -23,10 +23,48 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Totals", "add_up"]
+__all__ = ["Scale", "Totals", "add_up"]
 
 _NOTHING = 1e-13  # a variance, as a share of the mean square it is computed from, that is rounding error
 _EXACT_INTEGERS = 2**52
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What values of an attribute are counted from, as it follows from all records of both tables.
+
+    Attributes
+    ----------
+    pair : Pair
+        Of some records.
+    origin : int
+    ranges : tuple of pairs of float
+        Smallest and largest value of either table that has some, counted from zero.
+    deviation : float
+        Of the original; 1 if it is constant.
+    is_constant : bool
+    """
+
+    pair: Pair
+    origin: int
+    ranges: tuple[tuple[float, float], ...]
+    deviation: float
+    is_constant: bool
+
+    @property
+    def name(self) -> str:
+        return self.pair.name
+
+    def values(self, frame: Frame) -> FloatArray:
+        """Numbers from the origin, or ranks; NaN is missing."""
+        column = frame.column(self.name)
+        if self.pair.joint.kind is Kind.ORDINAL:
+            return encode(column, self.pair.joint.attribute).values
+        if column.integers is None or self.pair.joint.column.integers is None:
+            return column.absolute()
+        numbers = (column.integers - self.origin).astype(np.float64)
+        numbers[column.missing] = np.nan
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -40,11 +78,14 @@ class Totals:
         the values of one of them mean something only beside all others.
     categories_lost : dict of name to float or None
         For each nominal and ordinal quasi-identifier the share of the original's categories that the release lacks.
+    scales : tuple of Scale
+        The numbers and ranks among the quasi-identifiers, if their moments are known.
     """
 
     of_quasi_identifiers: BothMoments | None
     of_published: BothMoments | None
     categories_lost: dict[str, float | None]
+    scales: tuple[Scale, ...] = ()
 
 
 def add_up(
@@ -74,10 +115,23 @@ def add_up(
     both = _both_moments(numbers, first, second)
     chosen = [one.name for one in numbers if one.name in schema.quasi_identifiers]
     varying = [one for one in known if not both.constant[both.names.index(one)]]
+    are_known = not unknown & set(chosen)
+    scales = [
+        Scale(
+            one,
+            _origin(one, first, second),
+            tuple(side.ranges[one.name] for side in (first, second) if one.name in side.ranges),
+            both.scales[place][1],
+            both.constant[place],
+        )
+        for place, one in enumerate(numbers)
+        if one.name in chosen
+    ]
     return Totals(
-        None if unknown & set(chosen) or not chosen else _some(both, chosen),
+        _some(both, chosen) if chosen and are_known else None,
         None if unknown or len(varying) < 2 else _some(both, varying),
         {name: _share_lost(first.categories[name], second.categories[name]) for name in named},
+        tuple(scales) if are_known else (),
     )
 
 
@@ -117,13 +171,11 @@ class _Side:
     unknown: set[str] = field(default_factory=set)
     categories: dict[str, set[str]] = field(default_factory=dict)
     types: dict[str, pa.DataType] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.numbers)
         self.counts, self.sums, self.squares, self.products = (np.zeros((n, n)) for _ in range(4))
-        self.low, self.high = np.full(n, np.inf), np.full(n, -np.inf)
-        self.smallest: dict[str, int] = {}
-        self.largest: dict[str, int] = {}
         self.categories = {name: set() for name in self.named}
 
     def add(self, table: pa.Table) -> None:
@@ -139,8 +191,6 @@ class _Side:
         self.sums += values.T @ M
         self.squares += (values**2).T @ M
         self.products += values.T @ values
-        self.low = np.minimum(self.low, np.where(present, U, np.inf).min(axis=0, initial=np.inf))
-        self.high = np.maximum(self.high, np.where(present, U, -np.inf).max(axis=0, initial=-np.inf))
 
     def _scaled(self, frame: Frame, one: Pair) -> FloatArray:
         """Values from near the mean, of size 1 or so; nothing if they cannot be read record by record."""
@@ -151,7 +201,9 @@ class _Side:
             if attribute.kind is Kind.ORDINAL:
                 if attribute.categories is None:  # ranks among all values of both tables
                     raise TableError(one.name)
-                values = encode(column, attribute).values - mean
+                ranks = encode(column, attribute).values
+                self._widen(one.name, ranks)
+                values = ranks - mean
             else:
                 values = self._numbers(column, one, mean)
         except TableError:
@@ -163,15 +215,19 @@ class _Side:
 
     def _numbers(self, column: Column, one: Pair, mean: float) -> FloatArray:
         integers = column.integers
+        self._widen(one.name, column.numbers() if integers is None else integers[~column.missing])
         if integers is None or one.joint.column.integers is None:  # of both tables, or of one only
             return column.absolute() - mean
-        present = integers[~column.missing]
-        if len(present):
-            self.smallest[one.name] = min(self.smallest.get(one.name, int(present.min())), int(present.min()))
-            self.largest[one.name] = max(self.largest.get(one.name, int(present.max())), int(present.max()))
         values = (integers - _centre(one)).astype(np.float64)
         values[column.missing] = np.nan
         return values
+
+    def _widen(self, name: str, values: FloatArray | IntArray) -> None:
+        """The smallest and largest value so far, whole numbers as such."""
+        present = values[~np.isnan(values)]
+        if len(present):
+            low, high = self.ranges.get(name, (present[0].item(), present[0].item()))
+            self.ranges[name] = min(low, present.min().item()), max(high, present.max().item())
 
     def moments(self) -> PairwiseMoments:
         """Moments in the units of the sums."""
@@ -195,7 +251,8 @@ def _centre(one: Pair) -> int:
 def _both_moments(numbers: Sequence[Pair], first: _Side, second: _Side) -> BothMoments:
     """Moments of both tables in standard deviations of the first, from its mean."""
     before, after = first.moments(), second.moments()
-    constant = ~(first.high > first.low)
+    ends = [first.ranges.get(one.name, (0.0, 0.0)) for one in numbers]
+    constant = np.array([not high > low for low, high in ends], dtype=bool)
     units = np.array([one.scale[1] for one in numbers])
     deviations = np.where(constant, 1.0 / units, np.sqrt(before.variances))
     deviations = np.where(np.nan_to_num(deviations) > 0, deviations, 1.0 / units)
@@ -203,7 +260,7 @@ def _both_moments(numbers: Sequence[Pair], first: _Side, second: _Side) -> BothM
     scales = []
     for place, one in enumerate(numbers):
         from_zero = one.scale[0]
-        if one.name in first.smallest:
+        if one.joint.column.integers is not None and one.joint.kind is Kind.NUMERIC:
             from_zero = float(_centre(one) - _origin(one, first, second))
         scales.append((from_zero + centres[place] * units[place], deviations[place] * units[place]))
 
@@ -223,8 +280,10 @@ def _both_moments(numbers: Sequence[Pair], first: _Side, second: _Side) -> BothM
 
 def _origin(one: Pair, first: _Side, second: _Side) -> int:
     """What dates and very large numbers are counted from: the smallest of both tables; others from zero."""
-    low = min(side.smallest.get(one.name, first.smallest[one.name]) for side in (first, second))
-    high = max(side.largest.get(one.name, first.largest[one.name]) for side in (first, second))
+    ends = [side.ranges[one.name] for side in (first, second) if one.name in side.ranges]
+    if one.joint.column.integers is None or one.joint.kind is not Kind.NUMERIC or not ends:
+        return 0
+    low, high = int(min(low for low, _ in ends)), int(max(high for _, high in ends))
     return low if one.joint.column.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
 
 
