@@ -153,7 +153,7 @@ class Sampled:
         Classes of which only a part of the records was looked at, as they are large.
     original, of_original : int
     noise : float
-        How far two distributions may seem apart by the chance of the sample alone, roughly.
+        How far shares and correlations of two such samples of one table would be apart by chance, roughly.
     estimated : tuple of str
         Measures that were estimated on these records; all others are of all records.
     """
@@ -179,8 +179,7 @@ class Sampled:
         return (
             f"Estimated on {self.released:,} of {self.of_released:,} released records ({kept}: {self.classes:,} of "
             f"{self.of_classes:,}) and {self.original:,} of {self.of_original:,} original ones: "
-            f"{', '.join(self.estimated)}. Distributions may seem up to about {self.noise:.1g} apart by the chance of "
-            "the sample alone. The other figures are of all records."
+            f"{', '.join(self.estimated)}. The other figures are of all records."
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from microagg._typing import IntArray
 from microagg._validation import Integer, Real, check_parameters
 from microagg.engines.evaluation.marginals import MARGINAL, compare_marginals
 from microagg.engines.evaluation.sample import Chosen, choose_records, read_up_to
@@ -55,6 +56,11 @@ _NOT_OF_A_SAMPLE = (
     "a sample does not show it, as it is the smallest or largest of all, or depends on how many records there are; "
     "with a sample as large as the table it is measured"
 )
+_NULL_DOES_NOT_HOLD = (
+    "of two samples of different records, one of them by classes, its value by chance is not known: name a key, so "
+    "that the same records are compared"
+)
+_OF_TWO_SAMPLES = ("rank_correlation_difference", "range_query_error", "count_query_error")
 _NOT_ALIGNED = (
     "needs aligned rows (row i of both tables the same record), and a release in parts keeps no record of which row "
     "stands for which: name a key, a column that tells records apart and is published as it is"
@@ -279,18 +285,18 @@ class ComparedFiles:
             return take(measures)
         chosen = choose(all_measures(), measures)
         exact = self._exact([one.name for one in chosen])
-        found = take([one.name for one in chosen if one.name in ESTIMATED or one.name in exact])
+        unknown = {} if self.key is not None else {"pMSE": _NULL_DOES_NOT_HOLD}
+        found = take([one.name for one in chosen if one.name in {*ESTIMATED, *exact} - set(unknown)])
         listed: list[Measure] = []
         for one in chosen:
             if one.name not in found:
                 texts = {"lambda_": 0.5} | dict(options or {})
                 formula = one.formula.format_map(texts)
-                listed.append(
-                    Measure(one.name, None, one.low, None, one.better, formula, note=_NOT_OF_A_SAMPLE, about=one.about)
-                )
+                why = unknown.get(one.name, _NOT_OF_A_SAMPLE)
+                listed.append(Measure(one.name, None, one.low, None, one.better, formula, note=why, about=one.about))
                 continue
             result = exact.get(one.name)
-            listed.append(found[one.name] if result is None else self._of_all(found[one.name], result))
+            listed.append(self._of_some(found[one.name]) if result is None else self._of_all(found[one.name], result))
         names = {one.name for one in listed}
         listed += [one for one in found if one.name not in names]  # of models, if there is a target
         estimated = tuple(one.name for one in listed if one.value is not None and one.name not in exact)
@@ -299,6 +305,23 @@ class ComparedFiles:
     def _of_all(self, found: Measure, result: MeasureResult) -> Measure:
         high = float(self.n_released) if found.name in ("k", "k_prime") else found.high
         return replace(found, value=result.value, details=result.details, note=result.note or found.note, high=high)
+
+    def _of_some(self, found: Measure) -> Measure:
+        """A measure of a sample; if the two samples are not of the same records, with what that may do to it."""
+        if self.key is not None or found.value is None or found.name not in _OF_TWO_SAMPLES:
+            return found
+        said = f"rather too large: shares and correlations of two samples are about {self._noise:.1g} apart by chance"
+        return replace(found, note=f"{found.note}; {said}" if found.note else said)
+
+    @cached_property
+    def _class_sizes(self) -> IntArray:
+        return np.bincount(combinations(self.together.after, self.recipe.schema.quasi_identifiers)).astype(np.int64)
+
+    @property
+    def _noise(self) -> float:
+        sizes = self._class_sizes.astype(np.float64)
+        independent = sizes.sum() ** 2 / (sizes**2).sum()  # records of a class come together
+        return float(np.sqrt(1.0 / self.together.before.n_records + 1.0 / independent))
 
     def _exact(self, names: Sequence[str]) -> dict[str, MeasureResult]:
         """Measures that all records give, by counting them or adding them up."""
@@ -346,17 +369,15 @@ class ComparedFiles:
         both = self.together
         assert both.original is not None
         assert both.released is not None
-        sizes = np.bincount(combinations(both.after, self.recipe.schema.quasi_identifiers)).astype(np.float64)
-        independent = sizes.sum() ** 2 / (sizes**2).sum()  # records of a class come together
         return Sampled(
             released=both.after.n_records,
             of_released=self.n_released,
-            classes=len(sizes),
+            classes=len(self._class_sizes),
             of_classes=self.counted.recount.n_combinations,
             in_part=both.released.n_in_part,
             original=both.before.n_records,
             of_original=both.original.n_records,
-            noise=float(np.sqrt(1.0 / both.before.n_records + 1.0 / independent)),
+            noise=self._noise,
             estimated=estimated,
         )
 

@@ -103,8 +103,7 @@ class _Numbers:
     def __init__(self, scale: Scale) -> None:
         self.scale = scale
         seen = scale.pair.joint.values
-        column = scale.pair.joint.column
-        seen = np.unique(seen[~np.isnan(seen)]) + float(column.origin - scale.origin if scale.origin else 0)
+        seen = np.unique(seen[~np.isnan(seen)]) + scale.shift
         ends = [float(end - scale.origin) for two in scale.ranges for end in two]
         some = seen[np.linspace(0, len(seen) - 1, _POINTS).astype(np.int64)] if len(seen) > _POINTS else seen
         self.points: FloatArray = np.unique(np.concatenate([some, ends]))
@@ -119,8 +118,7 @@ class _Numbers:
         if bounds is None or self.scale.pair.joint.bounds is None:
             low, high = self.scale.ranges[0]
             return float(low - self.scale.origin), float(high - self.scale.origin)
-        shift = float(self.scale.pair.joint.column.origin - self.scale.origin)
-        return self.scale.pair.joint.bounds[0] + shift, self.scale.pair.joint.bounds[1] + shift
+        return self.scale.pair.joint.bounds[0] + self.scale.shift, self.scale.pair.joint.bounds[1] + self.scale.shift
 
     def add(self, frame: Frame) -> None:
         values = self.scale.values(frame)

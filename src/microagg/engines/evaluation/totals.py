@@ -55,6 +55,11 @@ class Scale:
     def name(self) -> str:
         return self.pair.name
 
+    @property
+    def shift(self) -> float:
+        """What to add to the numbers of `pair`, which are counted from the smallest of some records."""
+        return 0.0 if self.pair.joint.kind is Kind.ORDINAL else float(self.pair.joint.column.origin - self.origin)
+
     def values(self, frame: Frame) -> FloatArray:
         """Numbers from the origin, or ranks; NaN is missing."""
         column = frame.column(self.name)
