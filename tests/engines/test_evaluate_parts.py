@@ -308,6 +308,7 @@ def test_a_report_is_of_a_sample_and_says_so(made, tmp_path):
     facts = json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))
     assert facts["records"] == 8_000
     assert any("of 8,000 released records" in note for note in facts["measures"]["notes"])
+    assert any(note.startswith("KS: counted on all records") for note in facts["measures"]["notes"])
     assert any("is not worked out" in note for note in facts["cells"]["notes"])
     assert [block["of"] for block in facts["cells"]["blocks"]] == ["cell"]
     assert {one["missing"]["after"] for one in facts["attributes"]["described"]} == {"none in the sample"}

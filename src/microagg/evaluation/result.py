@@ -156,6 +156,8 @@ class Sampled:
         How far shares and correlations of two such samples of one table would be apart by chance, roughly.
     estimated : tuple of str
         Measures that were estimated on these records; all others are of all records.
+    remarks : tuple of str
+        How far figures may be off, and in which direction, where that is known; also in the measures' notes.
     """
 
     released: int
@@ -167,9 +169,10 @@ class Sampled:
     of_original: int
     noise: float
     estimated: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"estimated": list(self.estimated)}
+        return asdict(self) | {"estimated": list(self.estimated), "remarks": list(self.remarks)}
 
     def as_text(self) -> str:
         """Sentences that say what was estimated, on how many records, and how sure that is."""

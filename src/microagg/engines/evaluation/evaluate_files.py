@@ -12,7 +12,7 @@ import numpy as np
 
 from microagg._typing import IntArray
 from microagg._validation import Integer, Real, check_parameters
-from microagg.engines.evaluation.marginals import MARGINAL, compare_marginals
+from microagg.engines.evaluation.marginals import MARGINAL, TOO_SMALL, compare_marginals
 from microagg.engines.evaluation.sample import Chosen, choose_records, read_up_to
 from microagg.engines.evaluation.totals import Totals, add_up
 from microagg.engines.files import FileSource, find_files
@@ -60,6 +60,7 @@ _NULL_DOES_NOT_HOLD = (
     "of two samples of different records, one of them by classes, its value by chance is not known: name a key, so "
     "that the same records are compared"
 )
+_TOO_LARGE = "rather too large: shares and correlations of two samples are about"
 _OF_TWO_SAMPLES = ("rank_correlation_difference", "range_query_error", "count_query_error")
 _NOT_ALIGNED = (
     "needs aligned rows (row i of both tables the same record), and a release in parts keeps no record of which row "
@@ -300,7 +301,9 @@ class ComparedFiles:
         names = {one.name for one in listed}
         listed += [one for one in found if one.name not in names]  # of models, if there is a target
         estimated = tuple(one.name for one in listed if one.value is not None and one.name not in exact)
-        return Evaluation(tuple(listed), sampled=self._sampled(estimated))
+        said = [(one.name, one.note.rpartition("; ")[2]) for one in listed]
+        remarks = tuple(f"{name}: {note}" for name, note in said if note.startswith((TOO_SMALL, _TOO_LARGE)))
+        return Evaluation(tuple(listed), sampled=replace(self._sampled(estimated), remarks=remarks))
 
     def _of_all(self, found: Measure, result: MeasureResult) -> Measure:
         high = float(self.n_released) if found.name in ("k", "k_prime") else found.high
@@ -310,7 +313,7 @@ class ComparedFiles:
         """A measure of a sample; if the two samples are not of the same records, with what that may do to it."""
         if self.key is not None or found.value is None or found.name not in _OF_TWO_SAMPLES:
             return found
-        said = f"rather too large: shares and correlations of two samples are about {self._noise:.1g} apart by chance"
+        said = f"{_TOO_LARGE} {self._noise:.1g} apart by chance"
         return replace(found, note=f"{found.note}; {said}" if found.note else said)
 
     @cached_property

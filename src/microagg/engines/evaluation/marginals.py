@@ -28,9 +28,10 @@ from microagg.tables.frames import Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MARGINAL", "compare_marginals"]
+__all__ = ["MARGINAL", "TOO_SMALL", "compare_marginals"]
 
 MARGINAL = ("JSD", "wasserstein", "KS")
+TOO_SMALL = "counted on all records, at up to 20,000 values: too small by at most"
 _POINTS = 20_000
 
 
@@ -79,7 +80,7 @@ def _mean_of(details: Mapping[str, _Bounded]) -> MeasureResult:
     had = [one.at_most for one in details.values() if one.value is not None]
     if not had or not any(had):
         return found
-    said = f"counted on all records, at up to {_POINTS:,} values: too small by at most {np.mean(had):.1g}"
+    said = f"{TOO_SMALL} {np.mean(had):.1g}"
     return replace(found, note=f"{found.note}; {said}" if found.note else said)
 
 

@@ -64,7 +64,7 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
             f"With more than {MOST_PAIRED} attributes, a quick report does not compare the correlations of every two."
         )
     if results.evaluation is not None and results.evaluation.sampled is not None:
-        notes.append(results.evaluation.sampled.as_text())
+        notes += [results.evaluation.sampled.as_text(), *results.evaluation.sampled.remarks]
     if results.n_sampled is not None:
         notes.append(
             f"{', '.join(results.estimated)}: estimated on {results.n_sampled} of {source.released.n_records} records "
