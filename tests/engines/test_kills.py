@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.cli.terminal import INTERRUPTED
-from microagg.engines import files, in_parts, plan, survey, tasks
+from microagg.engines import files, in_parts, tasks
 from microagg.engines.outofcore import release_out_of_core
+from microagg.engines.planning import plan, survey
 from microagg.releases.check.check import check_release
 from microagg.releases.folder import atomic
 from microagg.statements import parts

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from microagg import Recipe
-from microagg.engines.constants import Constants
-from microagg.engines.plan import Plan, Sampling
+from microagg.engines.planning.constants import Constants
+from microagg.engines.planning.plan import Plan, Sampling
+from microagg.engines.planning.survey import HeavyRows, Survey, column_of, group_keys
 from microagg.engines.shard_release import canonical_order, release_shard
-from microagg.engines.survey import HeavyRows, Survey, column_of, group_keys
 from microagg.errors import GuaranteeError
 from microagg.partition.base import within_cell_sse
 from microagg.releases.prepare import prepare

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from microagg.engines.layout import Layout
 from microagg.engines.passes import Engine, Source
-from microagg.engines.plan import Plan, Sampling
+from microagg.engines.planning.layout import Layout
+from microagg.engines.planning.plan import Plan, Sampling
+from microagg.engines.planning.survey import Survey
 from microagg.engines.shard_release import ShardFacts
 from microagg.engines.shards import key_of
-from microagg.engines.survey import Survey
 from microagg.engines.tasks import CountHeap, RouteRecords, ScatterPart, SurveyTable, TakeSample, WriteShard, part_name
 from microagg.errors import InputError
 from microagg.methods.output import CellSizes, Stages

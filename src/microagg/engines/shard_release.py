@@ -16,9 +16,9 @@ import numpy as np
 from microagg._scaling import times_power_of_two
 from microagg._typing import IntArray
 from microagg.aggregate.centroid import Cells
-from microagg.engines.constants import Constants
+from microagg.engines.planning.constants import Constants
+from microagg.engines.planning.survey import column_of, group_keys
 from microagg.engines.shards import cut_blocks, generator_for, key_of
-from microagg.engines.survey import column_of, group_keys
 from microagg.errors import GuaranteeError
 from microagg.methods.searches import require_uninterrupted
 from microagg.partition.base import within_cell_sse

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg._typing import IntArray
-from microagg.engines.layout import Layout
-from microagg.engines.plan import Plan, Sampling
+from microagg.engines.planning.layout import Layout
+from microagg.engines.planning.plan import Plan, Sampling
+from microagg.engines.planning.survey import RowHash, Survey, column_of, group_keys, staying
 from microagg.engines.shard_release import ShardFacts, release_shard
 from microagg.engines.shards import hash_rows, key_of
-from microagg.engines.survey import RowHash, Survey, column_of, group_keys, staying
 from microagg.privacy.verify import require_public, values_out_of_type
 from microagg.recipe.recipe import Recipe
 from microagg.statements.parts import PartsCount, PartsQuestion

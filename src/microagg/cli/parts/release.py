@@ -78,6 +78,9 @@ def release_in_parts(
     say(f"Information loss: {made.information_loss:.4f} % (within cells, in the space they were formed in)")
     for remark in statement["remarks"]:
         say(f"Note: {remark}")
-    say("Note: no report is made of a table in parts, and the receipt does not say which record each row stands for")
+    say(
+        "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a table in "
+        "parts"
+    )
     say(f"What is and is not promised: {output / 'statement.txt'}")
     say(f"Keep, do not publish: {made.receipt}")

@@ -30,9 +30,10 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.saved import SavedRelease
 from microagg.releases.input import numbers_of_text
 from microagg.schema.attribute import Role
-from microagg.statements.parts import PartsCount, count_parts, read_part, rows_of_parts
+from microagg.statements.parts import PartsCount, count_parts
 from microagg.tables.formats.registry import format_of
 from microagg.tables.frames import Frame
+from microagg.tables.parts.files import read_part, rows_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ import numpy as np
 from microagg._progress import report
 from microagg._typing import BoolArray, IntArray
 from microagg.engines.shards import HashArray, hash_rows, key_of
-from microagg.statements.parts import hash_values
+from microagg.tables.parts.files import hash_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray, IntArray
-from microagg.engines.constants import ColumnConstants, Constants, as_columns, constants_of, scale_of
+from microagg.engines.planning.constants import ColumnConstants, Constants, as_columns, constants_of, scale_of
+from microagg.engines.planning.survey import RowHash, Survey
 from microagg.engines.shards import HashArray, Tree, grow_tree
-from microagg.engines.survey import RowHash, Survey
 from microagg.recipe.choices import MissingPolicy
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import EncodedColumn

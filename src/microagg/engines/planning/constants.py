@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import FloatArray
-from microagg.engines.groups import Groups
+from microagg.engines.planning.groups import Groups
+from microagg.engines.planning.survey import ColumnSurvey, Survey
 from microagg.engines.shards import Coordinates
-from microagg.engines.survey import ColumnSurvey, Survey
 from microagg.partition.base import exponent_of_differences
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Attribute, Kind

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from microagg._typing import IntArray
-from microagg.engines.plan import Plan
+from microagg.engines.planning.plan import Plan
 from microagg.engines.shards import merge_small
 
 __all__ = ["Layout"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from microagg._typing import IntArray
-from microagg.engines.survey import GroupKey
+from microagg.engines.planning.survey import GroupKey
 from microagg.recipe.choices import MissingPolicy, SmallGroups
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import pool_small_groups, refuse_small_groups
