@@ -79,8 +79,8 @@ def release_in_parts(
     for remark in statement["remarks"]:
         say(f"Note: {remark}")
     say(
-        "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a table in "
-        "parts"
+        "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a "
+        "table in parts"
     )
     say(f"What is and is not promised: {output / 'statement.txt'}")
     say(f"Keep, do not publish: {made.receipt}")
