@@ -25,6 +25,7 @@ from microagg.releases.guidance import describe_guidance, describe_pairing, shap
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.rearrangement import demands_of, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
+from microagg.schema.encode import EncodedColumn
 from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
 from microagg.space.mixed import mixed_points, mixed_space
 from microagg.space.points import Points
@@ -80,6 +81,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             arrays |= sampled_columns(
                 measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
             )
+        elif recipe.entry.partitions == "attributes":
+            arrays |= _published_alone(measured[0], cells, points, recipe)
         else:
             arrays |= published_columns(measured, cells, points, recipe)
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
@@ -164,6 +167,18 @@ def _partition(
             certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
     return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
+
+
+def _published_alone(column: EncodedColumn, cells: Cells, points: Points, recipe: Recipe) -> dict[str, pa.Array]:
+    """What the cells of one attribute publish, summed in ascending order: no order of records changes a digit."""
+    import pyarrow as pa
+
+    order = np.argsort(column.values, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    weights = None if cells.weights is None else cells.weights[order]
+    ascending = published_columns([column.take(order)], Cells(cells.labels[order], weights), points.take(order), recipe)
+    return {name: array.take(pa.array(place)) for name, array in ascending.items()}
 
 
 def _ungrouped(space: FloatArray | Points, recipe: Recipe, seed: int | None) -> IntArray:
