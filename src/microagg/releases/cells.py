@@ -68,7 +68,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         guided = shape_space(
             points, attributes, guides, recipe, lambda space: _ungrouped(space, recipe, seed), coordinates
         )
-        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed)
+        alone = prepared.measured[attributes[0]].values if recipe.entry.partitions == "attributes" else None
+        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, alone)
         rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
         labels = rearranged.labels
         measured = [prepared.measured[name] for name in attributes]
@@ -81,7 +82,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             arrays |= sampled_columns(
                 measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
             )
-        elif recipe.entry.partitions == "attributes":
+        elif alone is not None:
             arrays |= _published_alone(measured[0], cells, points, recipe)
         else:
             arrays |= published_columns(measured, cells, points, recipe)
@@ -140,9 +141,25 @@ class _Spaces:
 
 
 def _partition(
+    points: Points, groups: IntArray, recipe: Recipe, seed: int | None, alone: FloatArray | None = None
+) -> tuple[IntArray, list[str], Searches]:
+    """Form cells within each group; also what was proved about their loss, and how they were searched for.
+
+    `alone` are the values of an attribute that has cells of its own: different ones that the space cannot tell apart,
+    since both are tiny beside others, are then taken in their order and not in that of the records.
+    """
+    if alone is None:
+        return _partition_groups(points, groups, recipe, seed)
+    order = np.argsort(alone, kind="stable")
+    ascending, certified, searches = _partition_groups(points.take(order), groups[order], recipe, seed)
+    labels = np.empty_like(ascending)
+    labels[order] = ascending
+    return cells_in_order(labels), certified, searches
+
+
+def _partition_groups(
     points: Points, groups: IntArray, recipe: Recipe, seed: int | None
 ) -> tuple[IntArray, list[str], Searches]:
-    """Form cells within each group; also what was proved about their loss, and how they were searched for."""
     method = recipe.entry
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:

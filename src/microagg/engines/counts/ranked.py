@@ -167,11 +167,12 @@ def rank_attribute(frequencies: Frequencies, recipe: Recipe) -> tuple[RankedAttr
     def represent(inside: FloatArray, runs: IntArray) -> FloatArray:
         return representatives_of(replace(distinct, values=inside), choice, Cells(runs), observed)
 
+    centre = _mean(values, staying.counts)
     all_runs = [Runs(int(size), recipe.k, larger) for size in groups.sizes]
     parts = []
     for group, runs in enumerate(all_runs):
         members = np.flatnonzero(of_entry == group)
-        points, counts = _in_order(values[members], staying.counts[members])
+        points, counts = _in_order(values[members], staying.counts[members], centre)
         pieces = cut_into_pieces(points, counts, runs, represent)
         parts.append(_segments(points, pieces))
     cells = CellSizes((name,), sum(runs.n_runs for runs in all_runs), recipe.k, max(runs.largest for runs in all_runs))
@@ -195,17 +196,24 @@ def _group_keys(strata: Sequence[pa.Array], missing: BoolArray) -> tuple[IntArra
     return labels, [(*(one[int(row)].as_py() for one in strata), int(missing[row])) for row in first]
 
 
-def _in_order(values: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
-    """Distinct values ascending with their counts; missing ones, as NaN, where their mean is, after what equals it."""
+def _mean(values: FloatArray, counts: IntArray) -> float:
+    """The mean of the values that are present, 0 if none is."""
+    present = ~np.isnan(values)
+    values, counts = values[present], counts[present]
+    if not len(values):
+        return 0.0
+    low = float(values.min())
+    return low + float((counts / counts.sum() * (values - low)).sum())
+
+
+def _in_order(values: FloatArray, counts: IntArray, centre: float) -> tuple[FloatArray, IntArray]:
+    """Distinct values ascending with their counts; missing ones, as NaN, at the centre, after what equals it."""
     missing = np.isnan(values)
     points, places = np.unique(values[~missing], return_inverse=True)
     totals = np.bincount(places, counts[~missing], minlength=len(points)).astype(np.int64)
     if not missing.any():
         return points, totals
-    at = 0
-    if len(points):
-        mean = float(points[0] + (totals * (points - points[0])).sum() / totals.sum())
-        at = int(np.searchsorted(points, mean, side="right"))
+    at = int(np.searchsorted(points, centre, side="right"))
     return np.insert(points, at, np.nan), np.insert(totals, at, int(counts[missing].sum()))
 
 

@@ -15,11 +15,9 @@ What is equal to what. Every column of the release has the same values, each as 
 :func:`microagg.release` of the whole table, however the table is cut into pieces. Whole rows are those of
 :func:`microagg.release` of the records sorted by :func:`~microagg.engines.counts.ties.numbers_of_rows`: of equal values
 on both sides of a border, :func:`microagg.release` puts those first that stand first in the table, which says nothing
-here, and so rows may differ from those of another order where values tie. Three exceptions: (a) different numbers that
-become one when they are standardised (such as 1e-20 and 2e-20 among numbers of some 1000) tie on one machine, and are
-told apart here; (b) where fewer than k missing values are merged with others, they are placed at the mean of these, and
-a value that equals the mean may come before or after them; (c) of several strata of the same size, small ones may
-join another one.
+here, and so rows may differ from those of another order where values tie. Two exceptions: where fewer than k missing
+values are merged with others, they are placed at the mean of the attribute, and a value that equals it may come before
+or after them; and small strata that join the smallest of the others may join another one of the same size.
 
 Memory: that of the frequencies, some 24 bytes for each distinct value of the attributes that are counted together;
 afterwards some 40 bytes for each run (n / k of them) of each attribute.
