@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from microagg._typing import BoolArray
+from microagg._typing import BoolArray, IntArray
 from microagg.engines.counts.frequencies import Frequencies
 from microagg.engines.counts.passes import Passes, gather_merged
 from microagg.engines.survey import column_of
@@ -25,6 +25,7 @@ from microagg.recipe.choices import MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
+from microagg.tables.columns import as_one_array
 from microagg.tables.frames import Column
 from microagg.tables.type_ranges import values_out_of_range
 
@@ -119,6 +120,9 @@ class ValueCounts:
         return table
 
     def _grouped(self, table: pa.Table) -> pa.Table:
+        bits = None if self.n_strata else _bits_of(table.column("v"))
+        if bits is not None:
+            return _grouped_by_bits(table, bits)
         keys = ["v", *(f"s{place}" for place in range(self.n_strata))]
         counted = table.group_by(keys, use_threads=False).aggregate([("n", "sum"), ("m", "sum")])
         return counted.select([*keys, "n_sum", "m_sum"]).rename_columns([*keys, "n", "m"])
@@ -149,6 +153,39 @@ class ValueCounts:
         counts, staying = (table.column(name).to_numpy().astype(np.int64) for name in ("n", "m"))
         ordered = None if self.is_mixed else self.ordered
         return Frequencies(self.name, self.declared, values, counts, staying, strata, ordered)
+
+
+def _bits_of(column: pa.ChunkedArray) -> IntArray | None:
+    """Numbers and moments as integers of the same bits, missing as 0; None of other types."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)):
+        return None
+    whole = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}.get(kind.bit_width)
+    if whole is None:
+        return None
+    bits: IntArray = pc.fill_null(as_one_array(column).view(whole), 0).to_numpy(zero_copy_only=False)
+    return bits
+
+
+def _grouped_by_bits(table: pa.Table, bits: IntArray) -> pa.Table:
+    """Equal values with their counts added up, by bits, missing ones last: sorting takes less time than hashing."""
+    import pyarrow as pa
+
+    column = as_one_array(table.column("v"))
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    order = np.argsort(bits)
+    if column.null_count:
+        order = np.concatenate([order[~missing[order]], np.flatnonzero(missing)])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (bits[order][1:] != bits[order][:-1]) | (missing[order][1:] != missing[order][:-1])
+    firsts = np.flatnonzero(new)
+    if not len(firsts):
+        return table
+    counts = {name: np.add.reduceat(table.column(name).to_numpy()[order], firsts) for name in ("n", "m")}
+    return pa.table({"v": column.take(pa.array(order[firsts])), **counts})
 
 
 @dataclass
