@@ -7,6 +7,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from microagg.engines.counts.ranking import count_ranked_parts, plan_ranking, st
 from microagg.engines.counts.rules import find_unsupported_counts, refuse_unsupported_counts
 from microagg.engines.counts.runs import Runs
 from microagg.engines.counts.ties import numbers_of_rows
+from microagg.engines.files import FileSource
 from microagg.engines.shards import key_of
 from microagg.partition.runs import run_sizes
 
@@ -406,3 +408,33 @@ def test_any_small_table(seed, k, policy, layout, larger):
         assert refusal_of(lambda: released(table, chosen, layout)) == refused
     else:
         require_equal(table, chosen, layout)
+
+
+class Files:
+    """Passes over files as the engine reads them, one piece each."""
+
+    def __init__(self, sources: list[FileSource]) -> None:
+        self.sources = sources
+
+    def gather(self, task):
+        return (task(source.batches(333)) for source in self.sources)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files(tmp_path, kind):
+    table = people().select(["age", "wage", "school", "sick"])
+    school = ORDINAL | {"categories": ["low", "middle", "high"]}
+    chosen = recipe({"age": NUMERIC, "wage": NUMERIC, "school": school, "sick": "confidential"})
+    whole = tmp_path / f"whole.{kind}"
+    paths = []
+    write = pq.write_table if kind == "parquet" else pacsv.write_csv
+    write(table, whole)
+    for number in range(3):
+        paths.append(tmp_path / f"{number}.{kind}")
+        write(table.slice(500 * number, 500), paths[-1])
+    ranking = plan_ranking(Files([FileSource.open(path, chosen) for path in paths]), chosen, SECRET)
+    batches = [batch for path in paths for batch in FileSource.open(path, chosen).batches()]
+    made = ranking.release_part(pa.concat_tables(batches), 0)
+    local = pa.table(microagg.release(microagg.read_table(whole, chosen), chosen, seed=0).table)
+    protected = ["age", "wage", "school"]
+    assert columns_of(made.select(protected)) == columns_of(local.select(protected))

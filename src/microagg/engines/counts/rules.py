@@ -74,8 +74,8 @@ def _unsupported_of_ranking(recipe: Recipe) -> str:
         )
     if any(recipe.representative_of(name) is Representative.MEDOID for name in recipe.schema.quasi_identifiers):
         return (
-            "medoids, which of two values equally near the mean are the one that comes first in the table. Set "
-            f"[aggregate] representative = 'mean' or 'median', or {_LOCAL}"
+            "medoids, which are found by distances that all records together standardise. Choose means or medians, or "
+            f"{_LOCAL}"
         )
     if recipe.missing.policy is MissingPolicy.IMPUTE:
         return (
