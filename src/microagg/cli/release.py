@@ -144,6 +144,7 @@ def release(
             seed=seed,
             overwrite=overwrite,
             sign=sign,
+            state_total=state_total,
             as_json=as_json,
         )
         return

@@ -8,202 +8,75 @@ hashed, the manifest written, and the folder put in its place.
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from microagg.engines.passes import Engine, Source
+from microagg.engines.folder import FilesRelease, Order, Original, Parts, count_together, put_in_place, secret_of
+from microagg.engines.passes import Engine
 from microagg.engines.planning.layout import Layout
 from microagg.engines.planning.plan import Plan, Sampling
 from microagg.engines.planning.survey import Survey
 from microagg.engines.shard_release import ShardFacts
 from microagg.engines.shards import key_of
-from microagg.engines.tasks import CountHeap, RouteRecords, ScatterPart, SurveyTable, TakeSample, WriteShard, part_name
+from microagg.engines.tasks import RouteRecords, SurveyTable, TakeSample, WriteShard, part_name
 from microagg.errors import InputError
 from microagg.methods.output import CellSizes, Stages
 from microagg.methods.searches import Searches
 from microagg.privacy.verify import require_k
 from microagg.recipe.recipe import Recipe
-from microagg.releases.folder.atomic import whole_or_nothing
-from microagg.releases.folder.orphans import PARTIAL, hidden_folder, holding
-from microagg.releases.folder.receipt import Receipt
-from microagg.releases.folder.signing import SIGNATURE, sign_manifest
-from microagg.releases.release import FILES, MANIFEST, STATEMENT, STATEMENT_TEXT
 from microagg.releases.strategy import strategy_of
 from microagg.statements.exposure import Categories
-from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
-from microagg.statements.parts import COUNTING, PartsCount, question_of
+from microagg.statements.parts import PartsCount
 from microagg.statements.promises import (
     describe_aggregation,
     describe_engine,
-    describe_schema,
     describe_space,
     formed_in_blocks,
 )
 from microagg.statements.statement import Statement
-from microagg.tables.parts.files import read_part
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
-__all__ = ["FilesRelease", "Original", "release_in_parts", "secret_of", "staging_beside"]
-
-
-class Original(Source, Protocol):
-    """The table that is released.
-
-    Attributes
-    ----------
-    names : list of str
-        Columns that are published, in their order.
-    n_columns : int
-        Of the original.
-    """
-
-    names: list[str]
-    n_columns: int
-
-    def digest(self) -> InputDigest:
-        """Its fingerprint."""
-        ...
+__all__ = ["release_cells"]
 
 
-@dataclass(frozen=True)
-class FilesRelease:
-    """A release that was written.
-
-    Attributes
-    ----------
-    folder : Path
-    statement : Statement
-        As written.
-    manifest : Manifest
-    engine : str
-    n_cells : int
-    information_loss : float or None
-        100 SSE/SST of the cells, in the space they were formed in.
-    receipt : Path
-        To keep, not to publish.
-    words : tuple of str
-        What else the data holder should know.
-    """
-
-    folder: Path
-    statement: Statement
-    manifest: Manifest = field(repr=False)
-    engine: str
-    n_cells: int
-    information_loss: float | None
-    receipt: Path
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class WrittenParts:
-    """The files of a release, one piece each, to be read back."""
-
-    paths: tuple[Path, ...]
-    names: tuple[str, ...]
-
-    @property
-    def n_pieces(self) -> int:
-        return len(self.paths)
-
-    @property
-    def n_rows(self) -> int | None:
-        return None
-
-    def read(self, piece: int) -> Iterator[pa.Table]:
-        yield read_part(self.paths[piece], self.names)
-
-
-def release_in_parts(
-    original: Original,
-    recipe: Recipe,
-    folder: Path,
-    engine: Engine,
-    staging: Path,
-    *,
-    seed: int | None,
-    overwrite: bool,
-    sign: str | Path | None,
-) -> FilesRelease:
-    """Carry out all passes by an engine, and put the folder in its place.
+def release_cells(original: Original, recipe: Recipe, engine: Engine, staging: Path, order: Order) -> FilesRelease:
+    """Carry out all passes of a method whose cells are formed in blocks, and put the folder in its place.
 
     Parameters
     ----------
     original : Original
     recipe : Recipe
-    folder : Path
-        What is written; absolute.
     engine : Engine
     staging : Path
         Where records may lie on their way; removed by the caller.
-    seed, overwrite, sign
-        As for :func:`microagg.release_files`.
+    order : Order
+        Where the release goes, and how.
     """
-    run = _Run(original, recipe, secret_of(seed), engine)
+    run = _Run(original, recipe, secret_of(order.seed), engine)
     survey = run.survey()
     plan = run.plan(survey)
-    digest = original.digest()
-    beside: dict[str, str] = {}
-    with whole_or_nothing(folder, overwrite=overwrite, ours=FILES, beside=beside) as partial:
+
+    def make(partial: Path) -> Parts:
         facts = run.write(plan, partial, staging)
         parts = [partial / part_name(number) for number in range(len(facts))]
         names = [name for name in original.names if name in plan.constants.columns]
-        counted = run.count(parts, names)
+        counted = count_together(engine, parts, names, recipe)
         require_k(counted.recount, "the written files together")
-        statement = _statement(run, survey, plan, facts, counted, seed)
-        (partial / STATEMENT).write_text(statement.as_json(), encoding="utf-8")
-        (partial / STATEMENT_TEXT).write_text(str(statement), encoding="utf-8")
-        hashes = {path.name: sha256_of_file(path) for path in (*parts, partial / STATEMENT, partial / STATEMENT_TEXT)}
-        manifest = Manifest(
-            recipe=recipe.as_dict(),
-            stages=(describe_schema(recipe), *_stages(run, names, facts).as_list(recipe.entry, recipe.k)),
-            input={
-                "n_records": survey.n_input,
-                "n_columns": original.n_columns,
-                **strategy_of(recipe).describe_input(digest),
-            },
-            output={"tables": [path.name for path in parts], "sha256": hashes},
-            seeded=seed is not None,
+        lost = sum(one.lost for one in facts)
+        return Parts(
+            tuple(parts),
+            _statement(run, survey, plan, facts, counted, order.seed),
+            _stages(run, names, facts),
+            survey.n_input,
+            sum(one.n_cells for one in facts),
+            100.0 * lost / plan.spread if plan.spread > 0 else 0.0,
         )
-        (partial / MANIFEST).write_text(manifest.as_json(), encoding="utf-8")
-        if sign is not None:
-            signature = sign_manifest((partial / MANIFEST).read_bytes(), sign)
-            (partial / SIGNATURE).write_text(signature, encoding="utf-8")
-        published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
-        receipt = Receipt(digest, manifest.id, published)
-        beside[receipt.name_beside(folder)] = receipt.as_json()
-    lost = sum(one.lost for one in facts)
-    loss = 100.0 * lost / plan.spread if plan.spread > 0 else 0.0
-    n_cells = sum(one.n_cells for one in facts)
-    place = folder.with_name(receipt.name_beside(folder))
-    return FilesRelease(folder, statement, manifest, engine.name, n_cells, loss, place)
 
-
-def secret_of(seed: int | None) -> bytes:
-    """What the run's chance comes from: the system's source of randomness unless a seed is given."""
-    if seed is None:
-        return secrets.token_bytes(32)
-    return hashlib.sha256(f"microagg, fixed for research: {int(seed)}".encode()).digest()
-
-
-@contextmanager
-def staging_beside(folder: Path) -> Iterator[Path]:
-    """A hidden folder for records on their way, for their owner only; if the run is killed, the next one removes it."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = hidden_folder(folder, PARTIAL)
-    with holding(staging):
-        try:
-            yield staging
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+    return put_in_place(original, recipe, engine.name, make, order)
 
 
 @dataclass
@@ -245,14 +118,6 @@ class _Run:
         facts = scattered.collect(shards, WriteShard(plan, partial, scratch, self.secret), "forming cells")
         _require_unchanged(sum(one.n_records for one in facts), n_records)
         return facts
-
-    def count(self, parts: Sequence[Path], names: Sequence[str]) -> PartsCount:
-        """Pass (e)."""
-        question = question_of(parts, names, self.recipe)
-        written = WrittenParts(tuple(parts), question.columns)
-        scattered = self.engine.scatter(written, ScatterPart(question), question.n_heaps, COUNTING)
-        heaps = [[number] for number in range(question.n_heaps)]
-        return question.join(scattered.collect(heaps, CountHeap(question), COUNTING))
 
 
 def _require_unchanged(found: int, expected: int) -> None:

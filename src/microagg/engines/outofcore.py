@@ -24,8 +24,9 @@ import numpy as np
 from microagg._progress import report
 from microagg._typing import IntArray
 from microagg.engines.files import BATCH_RECORDS, FileSource
-from microagg.engines.in_parts import FilesRelease, release_in_parts, staging_beside
+from microagg.engines.folder import FilesRelease, Order, staging_beside
 from microagg.engines.passes import Source
+from microagg.engines.release_parts import release_in_parts
 from microagg.engines.rules import refuse_unsupported
 from microagg.errors import InputError, ParameterError
 from microagg.recipe.recipe import Recipe
@@ -53,6 +54,7 @@ def release_out_of_core(
     seed: int | None = None,
     overwrite: bool = False,
     sign: str | Path | None = None,
+    state_total: bool = False,
     workers: int = 1,
     batch_records: int = BATCH_RECORDS,
 ) -> FilesRelease:
@@ -62,10 +64,11 @@ def release_out_of_core(
         raise ParameterError("workers must be a whole number of at least 1")
     refuse_existing(Path(folder), overwrite, FILES)
     folder = Path(folder).absolute()
+    order = Order(folder, seed, overwrite, sign, state_total)
     files = FileSource.open(source, recipe, batch_records)
     try:
         with staging_beside(folder) as staging, started(staging, workers) as engine:
-            return release_in_parts(files, recipe, folder, engine, staging, seed=seed, overwrite=overwrite, sign=sign)
+            return release_in_parts(files, recipe, engine, staging, order)
     except MemoryError:
         raise InputError(
             "there is not enough memory for a shard. Nothing was written. Make them smaller in the recipe: [engine] "

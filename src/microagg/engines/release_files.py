@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.engines.files import find_files
-from microagg.engines.in_parts import FilesRelease
+from microagg.engines.folder import FilesRelease
 from microagg.engines.outofcore import release_out_of_core
 from microagg.engines.rules import find_unsupported
 from microagg.errors import InputError, ParameterError, did_you_mean
@@ -38,6 +38,7 @@ def release_files(
     seed: int | None = None,
     overwrite: bool = False,
     sign: str | Path | None = None,
+    state_total: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> FilesRelease:
     """Release a table that lies in one or more files, and write it into a new folder, whole or not at all.
@@ -71,6 +72,8 @@ def release_files(
     overwrite : bool, default False
     sign : path, optional
         A private key, as in :meth:`microagg.Release.save`.
+    state_total : bool, default False
+        The statement says what releases of the file have spent, if a ledger is kept of it.
     tell : callable, optional
         Called with a sentence if `auto` chose the out-of-core engine.
 
@@ -102,6 +105,7 @@ def release_files(
             seed=seed,
             overwrite=overwrite,
             sign=sign,
+            state_total=state_total,
         )
     if session is not None or master is not None:
         raise ParameterError("session and master belong to engine = 'spark'")
@@ -115,9 +119,18 @@ def release_files(
         tell(why)
     if chosen == OUT_OF_CORE:
         return release_out_of_core(
-            source, recipe, folder, seed=seed, overwrite=overwrite, sign=sign, workers=1 if workers is None else workers
+            source,
+            recipe,
+            folder,
+            seed=seed,
+            overwrite=overwrite,
+            sign=sign,
+            state_total=state_total,
+            workers=1 if workers is None else workers,
         )
-    return _release_locally(source, recipe, Path(folder), seed=seed, overwrite=overwrite, sign=sign)
+    return _release_locally(
+        source, recipe, Path(folder), seed=seed, overwrite=overwrite, sign=sign, state_total=state_total
+    )
 
 
 def choose_engine(source: str | Path, recipe: Recipe, engine: str) -> tuple[str, str]:
@@ -196,7 +209,7 @@ def _release_locally(source: str | Path, recipe: Recipe, folder: Path, **options
     refuse_existing(folder, options["overwrite"], FILES)
     kind = format_of(source).name if format_of(source).name in writable_names() else "csv"
     table = read_table(source, recipe, as_text=format_of(source).is_text)
-    made = release(table, recipe, seed=options["seed"], source=source)
+    made = release(table, recipe, seed=options["seed"], source=source, state_total=options["state_total"])
     written = made.save(folder, format=kind, overwrite=options["overwrite"], sign=options["sign"])
     receipt = made.receipt_path(written)
     return FilesRelease(written, made.statement, made.manifest, LOCAL, made.n_cells, made.information_loss, receipt)

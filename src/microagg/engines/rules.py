@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from microagg.engines.counts.rules import FROM_COUNTS, PRIVATE_FROM_COUNTS, find_unsupported_counts
 from microagg.errors import InputError
 from microagg.recipe.choices import AggregateForm, MissingPolicy
 from microagg.recipe.output import RowOrder
@@ -33,9 +34,12 @@ def refuse_unsupported(recipe: Recipe) -> None:
 def find_unsupported(recipe: Recipe) -> str:
     """What stands in the way of carrying out a recipe in parts, in a sentence; empty if nothing does."""
     method, partition = recipe.entry, recipe.partition
+    if recipe.method in FROM_COUNTS:
+        return find_unsupported_counts(recipe)
     if recipe.method not in IN_BLOCKS:
-        what = "its noise is not drawn in parts" if method.is_private else "its cells are not formed in blocks"
-        return f"method = {recipe.method!r}, since {what}. Choose one of {', '.join(IN_BLOCKS)}, or {_LOCAL}"
+        what = "it asks more than counts of the records" if method.is_private else "its cells are not formed in blocks"
+        others = PRIVATE_FROM_COUNTS if method.is_private else (*IN_BLOCKS, "individual_ranking")
+        return f"method = {recipe.method!r}, since {what}. Choose one of {', '.join(others)}, or {_LOCAL}"
     if recipe.guides:
         return f"a guided space, which is learned from all records together. Leave it out of [space], or {_LOCAL}"
     if recipe.aggregate.form is AggregateForm.SAMPLED:

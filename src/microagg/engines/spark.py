@@ -30,9 +30,10 @@ from microagg._progress import report
 from microagg._typing import IntArray
 from microagg.engines.batches import refuse_columns
 from microagg.engines.files import FileSource
-from microagg.engines.in_parts import FilesRelease, Original, release_in_parts, staging_beside
+from microagg.engines.folder import FilesRelease, Order, Original, staging_beside
 from microagg.engines.packages import FAILED, Collect, Gather, NumberHeaps, ReadFrame, ReadPieces, Scatter
 from microagg.engines.passes import Source
+from microagg.engines.release_parts import release_in_parts
 from microagg.engines.rules import refuse_unsupported
 from microagg.errors import InputError, ParameterError
 from microagg.recipe.recipe import Recipe
@@ -65,6 +66,7 @@ def release_on_spark(
     seed: int | None = None,
     overwrite: bool = False,
     sign: str | Path | None = None,
+    state_total: bool = False,
     workers: int | None = None,
 ) -> FilesRelease:
     """Release a table by Apache Spark; see :func:`microagg.release_files`."""
@@ -78,10 +80,8 @@ def release_on_spark(
         else:
             original = FrameSource.of(source, recipe)
         with staging_beside(folder) as staging:
-            engine = Cluster(found)
-            return release_in_parts(
-                original, recipe, folder, engine, staging, seed=seed, overwrite=overwrite, sign=sign
-            )
+            order = Order(folder, seed, overwrite, sign, state_total)
+            return release_in_parts(original, recipe, Cluster(found), staging, order)
 
 
 @contextmanager
@@ -169,6 +169,7 @@ class FrameSource:
     n_columns: int
     n_rows: int | None = None
     n_pieces: int = 0
+    paths: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, frame: DataFrame, recipe: Recipe) -> FrameSource:

@@ -26,12 +26,35 @@ from microagg.tables.write import write_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CountHeap", "RouteRecords", "ScatterPart", "SurveyTable", "TakeSample", "WriteShard", "part_name"]
+__all__ = [
+    "CountHeap",
+    "RouteRecords",
+    "ScatterPart",
+    "SurveyTable",
+    "TakeSample",
+    "WriteShard",
+    "part_name",
+    "write_part",
+]
 
 
 def part_name(number: int) -> str:
     """The file of a shard."""
     return f"table-{number:05d}.parquet"
+
+
+def write_part(table: pa.Table, path: Path, scratch: Path) -> None:
+    """Write a file of a release and read it back; it gets its name when it is whole.
+
+    Raises
+    ------
+    GuaranteeError
+        If it shows what it must not.
+    """
+    unfinished = scratch / f"{secrets.token_hex(8)}-{path.name}"
+    write_table(table, unfinished)
+    require_public(values_out_of_type(read_part(unfinished)), f"the written file {path.name!r}")
+    unfinished.replace(path)
 
 
 def taking_part(batches: Iterator[pa.Table], recipe: Recipe) -> Iterator[pa.Table]:
@@ -130,11 +153,7 @@ class WriteShard:
         rows.clear()
         constants = self.plan.constants
         released, facts = release_shard(records, constants, self.secret, shard, constants.recipe.engine.block_records)
-        name = part_name(shard)
-        unfinished = self.scratch / f"{secrets.token_hex(8)}-{name}"
-        write_table(released, unfinished)
-        require_public(values_out_of_type(read_part(unfinished)), f"the written file {name!r}")
-        unfinished.replace(self.folder / name)
+        write_part(released, self.folder / part_name(shard), self.scratch)
         return facts
 
 

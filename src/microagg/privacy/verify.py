@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "find_drawn",
     "find_k",
     "finding_of_recount",
+    "finding_out_of_type",
     "recount",
     "require_k",
     "require_public",
@@ -144,6 +145,11 @@ def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding
     of a table that is not `written` are taken as they are.
     """
     counts = {name: values_out_of_range(table.column(name), written=written) for name in table.column_names}
+    return finding_out_of_type(counts)
+
+
+def finding_out_of_type(counts: Mapping[str, int]) -> list[Finding]:
+    """The finding of :func:`values_out_of_type`, from how many such values each column has."""
     beyond = {name: count for name, count in counts.items() if count}
     if not beyond:
         return []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from microagg.recipe.recipe import Recipe
 
-__all__ = ["COUNTING", "PartsCount", "PartsQuestion", "count_parts", "question_of"]
+__all__ = ["COUNTING", "PartsCount", "PartsQuestion", "count_parts", "joint_exposure", "question_of"]
 
 COUNTING = "counting on the written files"
 _AT_ONCE = 4_000_000  # rows of one heap
@@ -73,6 +73,20 @@ class PartsCount:
         )
 
 
+def joint_exposure(counts: Sequence[PartsCount]) -> Exposure:
+    """What k does not hide where attributes have cells of their own: of each confidential one the worst."""
+    worst: dict[str, Agreement] = {}
+    for one in counts:
+        for agreement in one.exposure.agreements:
+            if agreement.attribute not in worst or agreement.records > worst[agreement.attribute].records:
+                worst[agreement.attribute] = agreement
+    return replace(
+        counts[0].exposure,
+        agreements=tuple(sorted(worst.values(), key=lambda one: -one.records)),
+        blocks=tuple(one.recount.attributes for one in counts),
+    )
+
+
 @dataclass(frozen=True)
 class PartsQuestion:
     """What is counted on all files together, as work on one file at a time and on one heap of rows at a time.
@@ -88,11 +102,14 @@ class PartsQuestion:
     recipe : Recipe
     n_rows : int
         Of all files together.
+    singles : bool
+        Whether values that occur once are counted, too.
     """
 
     attributes: tuple[str, ...]
     recipe: Recipe
     n_rows: int
+    singles: bool = True
 
     @property
     def confidential(self) -> tuple[str, ...]:
@@ -100,6 +117,8 @@ class PartsQuestion:
 
     @property
     def untouched(self) -> tuple[str, ...]:
+        if not self.singles:
+            return ()
         kept = self.recipe.schema.of_role(Role.CONFIDENTIAL, Role.NON_CONFIDENTIAL)
         return tuple(name for name in self.recipe.attributes if name in kept)
 
@@ -111,7 +130,7 @@ class PartsQuestion:
     @property
     def columns(self) -> tuple[str, ...]:
         """What is read of each file."""
-        return (*self.attributes, *self.untouched)
+        return tuple(dict.fromkeys((*self.attributes, *self.untouched, *self.confidential)))
 
     @property
     def n_class_heaps(self) -> int:
@@ -199,7 +218,9 @@ class PartsQuestion:
         return total
 
 
-def question_of(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> PartsQuestion:
+def question_of(
+    paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe, *, singles: bool = True
+) -> PartsQuestion:
     """What is to be counted on files.
 
     Raises
@@ -207,13 +228,15 @@ def question_of(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe
     TableError
         If one is not there or damaged, or they do not all have the columns, of the same types.
     """
-    question = PartsQuestion(tuple(attributes), recipe, 0)
+    question = PartsQuestion(tuple(attributes), recipe, 0, singles)
     return replace(question, n_rows=rows_of_parts(paths, question.columns))
 
 
-def count_parts(paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> PartsCount:
+def count_parts(
+    paths: Sequence[Path], attributes: Sequence[str], recipe: Recipe, *, singles: bool = True
+) -> PartsCount:
     """Count combinations of quasi-identifiers, and what k does not hide, on all files together."""
-    question = question_of(paths, attributes, recipe)
+    question = question_of(paths, attributes, recipe, singles=singles)
     with tempfile.TemporaryDirectory() as folder:
         heaps = Heaps(Path(folder) / "heaps")
         for place, path in enumerate(paths):

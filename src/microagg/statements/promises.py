@@ -115,10 +115,11 @@ def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
 
 
-def describe_engine(recipe: Recipe, name: str, n_shards: int, n_blocks: int) -> dict[str, Any]:
-    """How a table that was released in parts was cut, for the manifest."""
+def describe_engine(recipe: Recipe, name: str, n_shards: int, n_blocks: int | None = None) -> dict[str, Any]:
+    """How a table that was released in parts was cut, for the manifest; blocks if cells were formed in them."""
     sizes = {key: getattr(recipe.engine, key) for key in ("shard_records", "block_records", "sample_per_shard")}
-    return {"name": name, **sizes, "n_shards": n_shards, "n_blocks": n_blocks}
+    blocks = {} if n_blocks is None else {"n_blocks": n_blocks}
+    return {"name": name, **sizes, "n_shards": n_shards, **blocks}
 
 
 def formed_in_blocks(n_blocks: int, n_files: int) -> str:

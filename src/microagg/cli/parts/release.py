@@ -26,6 +26,7 @@ def release_in_parts(
     seed: int | None,
     overwrite: bool,
     sign: Path | None,
+    state_total: bool,
     as_json: bool,
 ) -> None:
     """Release a table that need not fit in memory, and say what was written."""
@@ -50,6 +51,7 @@ def release_in_parts(
             seed=seed,
             overwrite=overwrite,
             sign=sign,
+            state_total=state_total,
         )
     statement = made.statement.as_dict()
     if as_json:
@@ -63,8 +65,10 @@ def release_in_parts(
                 "statement": statement,
             }
         )
-    n_files = len(made.manifest.output["tables"])
-    say(f"Wrote {output}: {made.statement.n_records} records in {made.n_cells} cells, in {n_files} files.")
+    n_files = sum(file.name.startswith("table") for file in made.folder.iterdir())
+    cells = f" in {made.n_cells} cells" if made.n_cells else ""
+    files = "1 file" if n_files == 1 else f"{n_files} files"
+    say(f"Wrote {output}: {made.statement.n_records} records{cells}, in {files}.")
     for count in made.statement.recounts:
         say(
             f"Counted on the written files together: every combination of {names_phrase(count.attributes)} occurs at "
@@ -75,9 +79,15 @@ def release_in_parts(
         say(TITLE)
     for sentence in exposed:
         say(f"  - {printable(sentence)}")
-    say(f"Information loss: {made.information_loss:.4f} % (within cells, in the space they were formed in)")
+    for guarantee in made.statement.guarantees:
+        if guarantee.private:
+            say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
+    if made.information_loss is not None:
+        say(f"Information loss: {made.information_loss:.4f} % (within cells, in the space they were formed in)")
     for remark in statement["remarks"]:
         say(f"Note: {remark}")
+    for sentence in made.words:
+        say(sentence)
     say(
         "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a "
         "table in parts"

@@ -20,7 +20,7 @@ from microagg.releases.input import read_own
 from microagg.releases.release import MANIFEST, REPORT_JSON, STATEMENT, read_as_written
 from microagg.releases.strategy import Strategy, strategy_of
 from microagg.statements.exposure import compare_exposure, recheck_exposure
-from microagg.statements.parts import PartsCount, count_parts
+from microagg.statements.parts import PartsCount, count_parts, joint_exposure
 from microagg.statements.requirements import RequirementCount, count_requirements
 from microagg.tables.parts.files import read_part
 
@@ -66,7 +66,7 @@ class PublishedFolder:
             files, hashes = _names_of_tables(manifest["output"]), manifest["output"]["sha256"]
             if not isinstance(hashes, dict):
                 raise TypeError("output")
-            if "tables" in manifest["output"] and len(_partition(manifest)["blocks"]) != 1:
+            if "tables" in manifest["output"] and not _partition(manifest)["blocks"]:
                 raise ValueError("blocks")
             for block in _partition(manifest)["blocks"]:
                 sizes = [block[key] for key in ("n_cells", "smallest_cell", "largest_cell")]
@@ -216,48 +216,51 @@ class PublishedParts(PublishedFolder):
         return [self.folder / name for name in self.table_names]
 
     @cached_property
-    def counted(self) -> PartsCount:
-        """What all files together show.
+    def counted(self) -> tuple[PartsCount, ...]:
+        """What all files together show, for each block of attributes that share cells.
 
         Raises
         ------
         TableError
             If one of them is not there or damaged, or lacks a column.
         """
-        (block,) = self.blocks
-        due = {*block["attributes"], *self.recipe.schema.published}
+        named = [name for block in self.blocks for name in block["attributes"]]
+        due = {*named, *self.recipe.schema.published}
         if due - set(self.table.column_names) or due - set(self.recipe.attributes):
             raise TableError(f"{self.table_name} lacks columns that the recipe publishes, or that have cells")
-        return count_parts(self.paths, block["attributes"], self.recipe)
+        return tuple(
+            count_parts(self.paths, block["attributes"], self.recipe, singles=place == 0)
+            for place, block in enumerate(self.blocks)
+        )
 
     @property
     def n_rows(self) -> int:
-        return self.counted.recount.n_records
+        return self.counted[0].recount.n_records
 
     def tables(self) -> Iterator[pa.Table]:
         for path in self.paths:
             yield read_part(path)
 
     def has_missing(self, name: str) -> bool:
-        return bool(self.counted.n_missing[name])
+        return any(one.n_missing.get(name) for one in self.counted)
 
     @property
     def engine(self) -> Mapping[str, Any] | None:
         return dict(self.partition["engine"])
 
     def find_promise(self) -> list[Finding]:
-        return [finding_of_recount(self.counted.recount)]
+        return [finding_of_recount(one.recount) for one in self.counted]
 
     def recheck_exposure(self) -> Finding:
         statement = self.statement if isinstance(self.statement, dict) else {}
-        categories = self.counted.categories
+        categories = {name: labels for one in self.counted for name, labels in one.categories.items()}
         return compare_exposure(
-            self.counted.exposure, self.recipe, statement, lambda name: len(categories.get(name, ()))
+            joint_exposure(self.counted), self.recipe, statement, lambda name: len(categories.get(name, ()))
         )
 
     @cached_property
     def recounts(self) -> tuple[Recount, ...]:
-        return (self.counted.recount,)
+        return tuple(one.recount for one in self.counted)
 
 
 def _names_of_tables(output: Mapping[str, Any]) -> list[str]:

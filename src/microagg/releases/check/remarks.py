@@ -69,7 +69,7 @@ def _due(release: PublishedFolder) -> Iterator[str]:
             yield SEEDED_NOISE
     elif recipe.sampling_weight is not None:
         yield f"representatives are weighted by {recipe.sampling_weight!r}"
-    if release.engine is not None:
+    if release.engine is not None and "n_blocks" in release.engine:
         yield formed_in_blocks(release.engine["n_blocks"], len(release.table_names))
     stages = {stage["stage"]: stage for stage in release.manifest["stages"]}
     if not release.is_private and release.blocks:
