@@ -16,7 +16,7 @@ from microagg import GuaranteeError, InputError, Recipe
 from microagg.engines.counts import private
 from microagg.engines.counts.private import release_from_counts
 from microagg.engines.counts.records import CountedRecords, PointsOf
-from microagg.engines.counts.rules import refuse_unsupported_counts
+from microagg.engines.rules import refuse_unsupported
 from microagg.private.public_column import put_on_public_scale
 from microagg.private.strict.records import Records
 from microagg.private.strict.scales import Scale
@@ -239,7 +239,7 @@ def test_files_that_change_between_passes_are_refused():
 def test_methods_that_need_more_than_counts_are_refused():
     attributes = {"wage": ATTRIBUTES["wage"], "age": ATTRIBUTES["age"]}
     for method in METHODS:
-        refuse_unsupported_counts(recipe(method))
+        refuse_unsupported(recipe(method))
     refused = {
         "'aligned'": recipe("dp_individual_ranking", attributes, form="aligned"),
         "'dp_laplace'": Recipe(method="dp_laplace", attributes=attributes, privacy={"epsilon": 1.0}),
@@ -250,7 +250,7 @@ def test_methods_that_need_more_than_counts_are_refused():
     }
     for words, chosen in refused.items():
         with pytest.raises(InputError, match=words):
-            refuse_unsupported_counts(chosen)
+            refuse_unsupported(chosen)
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,10 +17,11 @@ import microagg
 from counted_passes import LAYOUTS, PiecesInMemory, columns_of, parts_of, rows_of
 from microagg import InputError, Recipe
 from microagg.engines.counts.ranking import count_ranked_parts, plan_ranking, state_ranking
-from microagg.engines.counts.rules import find_unsupported_counts, refuse_unsupported_counts
+from microagg.engines.counts.rules import find_unsupported_counts
 from microagg.engines.counts.runs import Runs
 from microagg.engines.counts.ties import numbers_of_rows
 from microagg.engines.files import FileSource
+from microagg.engines.rules import refuse_unsupported
 from microagg.engines.shards import key_of
 from microagg.partition.runs import run_sizes
 
@@ -278,7 +279,7 @@ def test_the_statement_is_that_of_one_machine(tmp_path, layout):
     for number, part in enumerate(parts_of(passes, ranking)):
         made.append(tmp_path / f"{number}.parquet")
         pq.write_table(part, made[-1])
-    statement = state_ranking(ranking, count_ranked_parts(made, ranking, scratch=tmp_path), 0)
+    statement = state_ranking(ranking, count_ranked_parts(made, ranking), 0)
     assert statement.as_dict() == local.statement.as_dict()
     assert ranking.stages.as_list(chosen.entry, chosen.k) == list(local.manifest.stages)[1:]
     assert ranking.information_loss == pytest.approx(local.information_loss)
@@ -349,12 +350,11 @@ def test_recipes_that_need_more_than_counts_are_refused():
         "'kept'": {"output": {"order": "kept"}},
         "'sampled'": {"aggregate": {"form": "sampled"}},
         "sampling weights": {"attributes": {"x": NUMERIC, "w": "non_confidential"}, "sampling_weight": "w"},
-        "'mdav'": {"method": "mdav"},
     }
     assert find_unsupported_counts(recipe(plain)) == ""
     for words, more in refused.items():
         with pytest.raises(InputError, match=words):
-            refuse_unsupported_counts(recipe(**{"attributes": plain} | more))
+            refuse_unsupported(recipe(**{"attributes": plain} | more))
 
 
 @given(st.integers(2, 9), st.integers(0, 60), st.sampled_from(["first", "middle", "last"]))
@@ -417,7 +417,7 @@ class Files:
         self.sources = sources
 
     def gather(self, task):
-        return (task(source.batches(333)) for source in self.sources)
+        return (task(source.batches()) for source in self.sources)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -432,8 +432,8 @@ def test_files(tmp_path, kind):
     for number in range(3):
         paths.append(tmp_path / f"{number}.{kind}")
         write(table.slice(500 * number, 500), paths[-1])
-    ranking = plan_ranking(Files([FileSource.open(path, chosen) for path in paths]), chosen, SECRET)
-    batches = [batch for path in paths for batch in FileSource.open(path, chosen).batches()]
+    ranking = plan_ranking(Files([FileSource.open(path, chosen, 333) for path in paths]), chosen, SECRET)
+    batches = [batch for path in paths for batch in FileSource.open(path, chosen, 333).batches()]
     made = ranking.release_part(pa.concat_tables(batches), 0)
     local = pa.table(microagg.release(microagg.read_table(whole, chosen), chosen, seed=0).table)
     protected = ["age", "wage", "school"]

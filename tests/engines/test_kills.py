@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from microagg import Recipe
 from microagg.cli.app import app
 from microagg.cli.terminal import INTERRUPTED
-from microagg.engines import files, in_parts, tasks
+from microagg.engines import files, folder, in_parts, tasks
 from microagg.engines.outofcore import release_out_of_core
 from microagg.engines.planning import plan, survey
 from microagg.releases.check.check import check_release
@@ -52,7 +52,7 @@ STEPS = {
     "write": (tasks, "write_table"),
     "count": (parts.PartsQuestion, "count"),
     "state": (in_parts, "_statement"),
-    "hash": (in_parts, "sha256_of_file"),
+    "hash": (folder, "sha256_of_file"),
     "put in place": (atomic, "_put_in_place"),
 }
 

@@ -319,7 +319,7 @@ def test_codes_for_missing_are_missing(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"method": "individual_ranking", "attributes": {"x": NUMERIC, "s": "confidential"}}, "individual_ranking"),
+        ({"method": "individual_ranking", "partition": {"cut": "optimal"}}, "cut = 'optimal'"),
         ({"method": "insensitive_mdav", "space": {"standardize": "bounds"}}, "insensitive_mdav"),
         ({"output": {"order": "kept"}}, "order = 'kept'"),
         ({"aggregate": {"form": "sampled"}}, "form = 'sampled'"),
@@ -341,7 +341,7 @@ def test_what_cannot_be_done_in_parts_is_refused(tmp_path, change, sentence):
 def test_private_methods_are_refused(tmp_path):
     bounded = {x: NUMERIC | {"bounds": [-9, 9]} for x in "xy"} | {"s": "confidential"}
     chosen = Recipe(method="dp_laplace", privacy={"epsilon": 1.0}, attributes=bounded)
-    with pytest.raises(InputError, match="noise is not drawn in parts"):
+    with pytest.raises(InputError, match="asks more than counts"):
         release_out_of_core(tmp_path / "nowhere", chosen, tmp_path / "out")
 
 

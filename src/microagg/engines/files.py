@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.engines.batches import finish_batch, refuse_columns
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
+from microagg.releases.account.ledger import ENDING
 from microagg.releases.release import MANIFEST
 from microagg.schema.attribute import Kind, Role
 from microagg.statements.manifest import InputDigest, sha256_of_file
@@ -66,11 +67,13 @@ def find_files(source: str | Path) -> tuple[Path, ...]:
 
 
 def _visible(paths: Iterable[Path], root: Path) -> list[Path]:
-    """Files below a folder, without hidden ones and those of hidden folders."""
+    """Files below a folder, without hidden ones, those of hidden folders, and ledgers."""
     return [
         path
         for path in paths
-        if path.is_file() and not any(part[0] in "._" and part != ".." for part in path.relative_to(root).parts)
+        if path.is_file()
+        and not any(part[0] in "._" and part != ".." for part in path.relative_to(root).parts)
+        and not path.name.endswith(ENDING)
     ]
 
 
