@@ -38,6 +38,23 @@ RECIPE = Recipe(
     attributes={"age": NUMERIC, "wage": NUMERIC, "job": NOMINAL, "ill": "confidential", "name": "identifier"},
 )
 
+RUNS = Recipe(
+    k=5,
+    method="individual_ranking",
+    engine=SMALL,
+    attributes={"age": NUMERIC, "wage": NUMERIC, "job": "confidential", "ill": "confidential", "name": "identifier"},
+)
+PUBLIC = {
+    "age": NUMERIC | {"bounds": [0, 100]},
+    "wage": NUMERIC | {"bounds": [0, 50]},
+    "ill": NOMINAL | {"categories": ["yes", "no"]},
+}
+DRAWN = Recipe(
+    method="dp_ranked_graph",
+    privacy={"epsilon": 1.0, "clamp": True},
+    attributes=PUBLIC | {"name": "identifier", "job": "identifier"},
+)
+
 
 def people(n: int = 2_000) -> pa.Table:
     rng = np.random.default_rng(3)
@@ -63,7 +80,7 @@ def put(table: pa.Table, folder: Path, n_files: int = 3) -> Path:
 
 
 def hashes(folder: Path) -> list[str]:
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("table-*"))]
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("table*"))]
 
 
 def needs_java() -> None:
@@ -104,6 +121,12 @@ def test_spark_writes_what_the_out_of_core_engine_writes(tmp_path, session_at, m
     made = microagg.release_files(frame, RECIPE, tmp_path / "frame", engine="spark", seed=5)
     assert hashes(tmp_path / "frame") == hashes(tmp_path / "machine")
     assert not [finding for finding in check_release(tmp_path / "frame") if not finding.holds]
+
+    # Counts are whole numbers wherever they are counted: runs and noise are those of one machine.
+    for recipe, name in ((RUNS, "runs"), (DRAWN, "drawn")):
+        release_out_of_core(data, recipe, tmp_path / f"{name}-machine", seed=5)
+        microagg.release_files(data, recipe, tmp_path / name, engine="spark", session=session, seed=5)
+        assert hashes(tmp_path / name) == hashes(tmp_path / f"{name}-machine")
 
     # Every task fails once, after it has read what it needs.
     fails_once(monkeypatch, tmp_path / "failed")
