@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import TableError
 from microagg.recipe.recipe import Recipe
@@ -12,7 +12,7 @@ from microagg.tables.missing_codes import table_without_codes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["finish_batch", "refuse_columns"]
+__all__ = ["TextAndOrder", "finish_batch", "refuse_columns"]
 
 
 def refuse_columns(schema: pa.Schema, recipe: Recipe, where: str) -> None:
@@ -37,6 +37,51 @@ def refuse_columns(schema: pa.Schema, recipe: Recipe, where: str) -> None:
             raise TableError(
                 f"column {name!r} holds lists or structures ({kind}), which cannot be released in parts. Declare it "
                 "as an identifier, which leaves it out, or split it into columns"
+            )
+
+
+class TextAndOrder:
+    """Refuses text that is none, and categories whose order is not the same everywhere, batch by batch.
+
+    Where a private recipe lists the categories, their order is the recipe's, whatever the files say.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        listed = (name for name, one in recipe.attributes.items() if one.categories is not None)
+        self._ordered_by_recipe = frozenset(listed) if recipe.entry.is_private else frozenset()
+        self._orders: dict[str, tuple[Any, ...]] = {}
+
+    def look_at(self, table: pa.Table) -> None:
+        """Look at a batch.
+
+        Raises
+        ------
+        TableError
+        """
+        import pyarrow as pa
+
+        for name in table.column_names:
+            kind = table.schema.field(name).type
+            if pa.types.is_dictionary(kind):
+                for chunk in table.column(name).chunks if kind.ordered else ():
+                    self._require_order(name, tuple(chunk.dictionary.to_pylist()))
+                kind = kind.value_type
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                try:
+                    table.column(name).validate(full=True)
+                except pa.ArrowInvalid:
+                    raise TableError(f"column {name!r} holds text that is not UTF-8. Write it anew") from None
+
+    def merge(self, other: TextAndOrder) -> None:
+        """Add what another task saw."""
+        for name, order in other._orders.items():
+            self._require_order(name, order)
+
+    def _require_order(self, name: str, order: tuple[Any, ...]) -> None:
+        if name not in self._ordered_by_recipe and self._orders.setdefault(name, order) != order:
+            raise TableError(
+                f"the ordered categories of column {name!r} are not the same in all files. Write all files with the "
+                "same ones, or the column as text, and declare: categories = [first, ..., last]"
             )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg._typing import BoolArray, IntArray
+from microagg.engines.batches import TextAndOrder
 from microagg.engines.counts.frequencies import Frequencies
 from microagg.engines.counts.passes import Passes, gather_merged
 from microagg.engines.planning.survey import column_of
@@ -212,10 +213,13 @@ class FrequencyTally:
     n_records: int = 0
     n_missing: Counter[str] = field(default_factory=Counter)
     beyond: Counter[str] = field(default_factory=Counter)
+    words: TextAndOrder | None = None
 
     def add(self, table: pa.Table) -> None:
         """Count a batch: the published columns, codes that stand for missing replaced."""
         recipe = self.recipe
+        self.words = self.words or TextAndOrder(recipe)
+        self.words.look_at(table)
         self.columns = self.columns or tuple(table.column_names)
         published = set(recipe.schema.published)
         for name in table.column_names:
@@ -238,6 +242,9 @@ class FrequencyTally:
 
     def merge(self, other: FrequencyTally) -> None:
         self.columns = self.columns or other.columns
+        if self.words is not None and other.words is not None:
+            self.words.merge(other.words)
+        self.words = self.words or other.words
         for name, counts in other.counts.items():
             if name in self.counts:
                 self.counts[name].merge(counts)

@@ -16,6 +16,7 @@ import numpy as np
 
 from microagg._labels import label_combinations
 from microagg._typing import IntArray
+from microagg.engines.batches import TextAndOrder
 from microagg.engines.shards import HashArray, hash_rows
 from microagg.errors import InputError, TableError
 from microagg.privacy.verify import values_out_of_type
@@ -245,7 +246,7 @@ class Survey:
         self.leaves_out = recipe.missing.policy is MissingPolicy.SUPPRESS
         # What is left out may be refused, and is counted in the statement; nothing else may depend on it.
         self.of_all = copy.deepcopy(self.columns) if self.leaves_out else self.columns
-        self.orders: dict[str, tuple[Any, ...]] = {}
+        self.words = TextAndOrder(recipe)
         self.hash, self.heavy = RowHash(recipe, key), HeavyRows()
         self.groups: Counter[GroupKey] = Counter()
         self.n_input = self.n_records = 0
@@ -256,7 +257,7 @@ class Survey:
         recipe = self.recipe
         for finding in values_out_of_type(table.select(list(recipe.schema.published)), written=False):
             raise TableError(f"{finding.detail}: no file can show them. Mend them before, or drop the column")
-        self._look_at_text_and_order(table)
+        self.words.look_at(table)
         columns = {name: column_of(table, name) for name in self.columns}
         for name, column in columns.items():
             self.of_all[name].add(column, recipe)
@@ -282,29 +283,6 @@ class Survey:
         self.groups.update(dict(zip(keys, np.bincount(labels).tolist(), strict=True)))
         self._require_few_groups()
 
-    def _look_at_text_and_order(self, table: pa.Table) -> None:
-        """Refuse text that is none, and categories whose order is not the same everywhere."""
-        import pyarrow as pa
-
-        for name in table.column_names:
-            kind = table.schema.field(name).type
-            if pa.types.is_dictionary(kind):
-                for chunk in table.column(name).chunks if kind.ordered else ():
-                    self._require_order(name, tuple(chunk.dictionary.to_pylist()))
-                kind = kind.value_type
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-                try:
-                    table.column(name).validate(full=True)
-                except pa.ArrowInvalid:
-                    raise TableError(f"column {name!r} holds text that is not UTF-8. Write it anew") from None
-
-    def _require_order(self, name: str, order: tuple[Any, ...]) -> None:
-        if self.orders.setdefault(name, order) != order:
-            raise TableError(
-                f"the ordered categories of column {name!r} are not the same in all files. Write all files with the "
-                "same ones, or the column as text, and declare: categories = [first, ..., last]"
-            )
-
     def _require_few_groups(self) -> None:
         if len(self.groups) > _MOST_GROUPS:
             raise TableError(
@@ -317,8 +295,7 @@ class Survey:
             column.merge(other.columns[name])
             if self.leaves_out:
                 self.of_all[name].merge(other.of_all[name])
-        for name, order in other.orders.items():
-            self._require_order(name, order)
+        self.words.merge(other.words)
         self.heavy.merge(other.heavy)
         self.groups.update(other.groups)
         self._require_few_groups()
