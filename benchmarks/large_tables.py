@@ -1,6 +1,7 @@
 """Tables that do not fit in memory: CPU and memory of the engines in parts, and what their blocks cost in loss.
 
 Run: python benchmarks/large_tables.py [--records 10000000] [--engine outofcore|spark] [--workers N] [--folder DIR]
+                                       [--method mdav|individual_ranking|strict]
 
 Each release runs in a process of its own, from Parquet to Parquet with statement and recount. CPU seconds are those of
 that process and of all that it started, looked up in /proc twice a second; memory is the largest resident set of any
@@ -32,16 +33,23 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--engine", choices=("outofcore", "spark"), default="outofcore")
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--method", choices=("mdav", "individual_ranking", "strict"), default="mdav")
     parser.add_argument("--no-loss", action="store_true")
     parser.add_argument("--release", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.release is not None:
-        release(chosen.release, chosen.columns, chosen.engine, chosen.workers)
+        release(chosen.release, chosen.columns, chosen.engine, chosen.workers, chosen.method)
         return
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
         write_records(Path(folder) / "data", chosen.records, chosen.columns)
         command = [sys.executable, __file__, "--release", folder, "--columns", str(chosen.columns)]
-        command += ["--engine", chosen.engine, *(["--workers", str(chosen.workers)] if chosen.workers else [])]
+        command += [
+            "--method",
+            chosen.method,
+            "--engine",
+            chosen.engine,
+            *(["--workers", str(chosen.workers)] if chosen.workers else []),
+        ]
         subprocess.run(command, check=True)
     if not chosen.no_loss:
         losses()
@@ -106,13 +114,18 @@ def _tree(root: str) -> Iterator[str]:
         waiting += parents.get(one, [])
 
 
-def release(folder: Path, n_columns: int, engine: str, workers: int | None) -> None:
+def release(folder: Path, n_columns: int, engine: str, workers: int | None, method: str) -> None:
     """Release the files of a folder, and print what it took."""
     import microagg
 
     numeric = {"role": "quasi_identifier", "kind": "numeric"}
-    attributes = {f"x{place}": numeric for place in range(n_columns)} | {"income": "confidential"}
-    recipe = microagg.Recipe(k=5, attributes=attributes)
+    if method == "strict":
+        bounded = {f"x{place}": numeric | {"bounds": [-8, 8]} for place in range(n_columns)}
+        income = {"role": "confidential", "kind": "numeric", "bounds": [0, 1e7]}
+        recipe = microagg.Recipe(method=method, privacy={"epsilon": 1.0}, attributes=bounded | {"income": income})
+    else:
+        attributes = {f"x{place}": numeric for place in range(n_columns)} | {"income": "confidential"}
+        recipe = microagg.Recipe(k=5, method=method, attributes=attributes)
     usage = Usage()
     started = time.perf_counter()
     made = microagg.release_files(folder / "data", recipe, folder / "out", engine=engine, workers=workers)
@@ -120,9 +133,9 @@ def release(folder: Path, n_columns: int, engine: str, workers: int | None) -> N
     usage.stop()
     memory = ", ".join(f"{name} {most:.2f} GiB" for name, most in sorted(usage.memory.items()))
     print(
-        f"{engine}: {made.statement.n_records:,} records x {n_columns}, k = 5: {sum(usage.cpu.values()):.1f} CPU s, "
-        f"{took:.1f} s, {memory} (bar at 10 million: {BARS[engine]}), {made.n_cells:,} cells, loss "
-        f"{made.information_loss:.5f} %"
+        f"{engine}, {method}: {made.statement.n_records:,} records x {n_columns}: {sum(usage.cpu.values()):.1f} CPU s, "
+        f"{took:.1f} s, {memory} (bar of mdav, k = 5, at 10 million: {BARS[engine]}), {made.n_cells:,} cells, loss "
+        f"{made.information_loss or 0.0:.5f} %"
     )
 
 
