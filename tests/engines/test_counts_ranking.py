@@ -205,10 +205,10 @@ def test_ordered_dictionaries():
     other = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), ["a", "b", "c", "d", "unused"], ordered=True)
     passes = PiecesInMemory(table)
     passes.pieces.append([pa.table({"x": other, "y": rng.normal(size=300)})])
-    with pytest.raises(InputError, match="not the same in all files"):
-        plan_ranking(passes, chosen, SECRET)
     declared = recipe({"x": ORDINAL | {"categories": ["a", "b", "c", "d"]}, "y": NUMERIC}, k=7)
-    assert plan_ranking(passes, declared, SECRET).n_records == 600
+    for one in (chosen, declared):  # the type that is published has an order, too
+        with pytest.raises(InputError, match="not the same in all files"):
+            plan_ranking(passes, one, SECRET)
 
 
 def with_missing(n: int = 600, share: float = 0.2) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg
-from microagg import Recipe
+from microagg import Account, Recipe
 from microagg.engines.outofcore import release_out_of_core
 from microagg.errors import InputError, TableError
 from microagg.releases.check.check import check_release
@@ -210,3 +210,75 @@ def test_the_receipt_says_what_it_holds(tmp_path):
     assert "published row" in microagg.release_files(
         tmp_path / "data", recipe(), tmp_path / "local", engine="local"
     ).receipt.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["mdav", "individual_ranking"])
+def test_empty_files_may_stand_anywhere(tmp_path, method):
+    data = put([numbers(0), numbers(seed=1), numbers(0), numbers(seed=2)], tmp_path / "data")
+    assert release_out_of_core(data, recipe(method=method), tmp_path / "out").statement.n_records == 600
+
+
+@pytest.mark.parametrize("method", ["mdav", "individual_ranking"])
+def test_few_categories_in_each_file_may_be_many_in_all(tmp_path, method):
+    def words(first: int) -> pa.Table:
+        codes = pa.array(np.repeat(np.arange(100), 5), pa.int8())
+        labels = [f"w{number}" for number in range(first, first + 100)]
+        return pa.table({"s": pa.DictionaryArray.from_arrays(codes, labels), "x": np.arange(500.0) + first})
+
+    data = put([words(0), words(100)], tmp_path / "data")
+    chosen = recipe(method=method, attributes={"x": NUMERIC, "s": "confidential"})
+    release_out_of_core(data, chosen, tmp_path / "out")
+    assert len(set(written(tmp_path / "out")["s"].to_pylist())) == 200
+
+
+def test_half_precision_is_read(tmp_path):
+    table = numbers().set_column(0, "x", [numbers()["x"].cast(pa.float32()).cast(pa.float16())])
+    assert release_out_of_core(put([table], tmp_path / "data"), recipe(), tmp_path / "out").statement.n_records == 300
+
+
+def test_an_attribute_without_any_value_is_released(tmp_path):
+    table = numbers().set_column(0, "x", [pa.nulls(300, pa.float64())])
+    chosen = recipe(method="individual_ranking", missing={"policy": "own_cell"})
+    release_out_of_core(put([table], tmp_path / "data"), chosen, tmp_path / "out")
+    assert written(tmp_path / "out")["x"].null_count == 300
+    assert not faults(tmp_path / "out")
+
+
+def test_files_of_a_ranking_do_not_tell_which_originals_were_equal(tmp_path):
+    """Cells of 3 + 2 equal records: if files kept equal ones together, no cell would lie in three files or more."""
+    values = np.repeat(np.arange(400.0), np.tile([3, 2], 200))
+    data = put([pa.table({"x": values})], tmp_path / "data")
+    chosen = recipe(method="individual_ranking", attributes={"x": NUMERIC}, engine={"shard_records": 50})
+    release_out_of_core(data, chosen, tmp_path / "out", seed=1)
+    places: dict[float, set[str]] = {}
+    for path in sorted((tmp_path / "out").glob("table-*")):
+        for value in pq.read_table(path)["x"].to_pylist():
+            places.setdefault(value, set()).add(path.name)
+    # Of 20 files, five rows at random lie in fewer than three with a chance of 0.03: 3 of 200 cells expected.
+    assert sum(len(found) >= 3 for found in places.values()) > 150
+
+
+def test_of_several_names_the_one_with_a_ledger_counts(tmp_path):
+    data = put([numbers()], tmp_path / "data")
+    os.link(data / "0.parquet", data / "-first.parquet")
+    Account.start(data / "0.parquet", cap=1.0)
+    release_out_of_core(data, recipe(), tmp_path / "out")
+    assert len(Account.open(data / "0.parquet").entries) == 1
+
+
+def test_what_stays_spent_is_said_when_memory_runs_out(tmp_path, monkeypatch):
+    from microagg.engines import release_parts
+
+    def none_left(*_, **__):
+        raise MemoryError
+
+    data = put([numbers()], tmp_path / "data")
+    Account.start(data / "0.parquet", cap=5.0)
+    bounded = NUMERIC | {"bounds": [-9, 9]}
+    chosen = Recipe(
+        method="dp_ranked_copula", privacy={"epsilon": 1.0}, attributes={"x": bounded, "y": bounded, "s": "identifier"}
+    )
+    monkeypatch.setattr(release_parts, "Release", none_left)
+    with pytest.raises(InputError, match="not enough memory") as caught:
+        release_out_of_core(data, chosen, tmp_path / "out")
+    assert any("stays spent" in note for note in caught.value.__notes__)

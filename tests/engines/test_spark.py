@@ -90,7 +90,7 @@ def needs_java() -> None:
 
 
 @pytest.fixture
-def session_at(monkeypatch) -> Iterator:
+def session_at(tmp_path_factory) -> Iterator:
     """Sessions that end with the test."""
     needs_java()
     from microagg.engines.spark import quietly, start_session
@@ -99,7 +99,7 @@ def session_at(monkeypatch) -> Iterator:
 
     def start(master: str):
         with quietly():
-            made.append(start_session(master))
+            made.append(start_session(master, str(tmp_path_factory.mktemp("spark"))))
         return made[-1]
 
     yield start
@@ -121,12 +121,6 @@ def test_spark_writes_what_the_out_of_core_engine_writes(tmp_path, session_at, m
     made = microagg.release_files(frame, RECIPE, tmp_path / "frame", engine="spark", seed=5)
     assert hashes(tmp_path / "frame") == hashes(tmp_path / "machine")
     assert not [finding for finding in check_release(tmp_path / "frame") if not finding.holds]
-
-    # Counts are whole numbers wherever they are counted: runs and noise are those of one machine.
-    for recipe, name in ((RUNS, "runs"), (DRAWN, "drawn")):
-        release_out_of_core(data, recipe, tmp_path / f"{name}-machine", seed=5)
-        microagg.release_files(data, recipe, tmp_path / name, engine="spark", session=session, seed=5)
-        assert hashes(tmp_path / name) == hashes(tmp_path / f"{name}-machine")
 
     # Every task fails once, after it has read what it needs.
     fails_once(monkeypatch, tmp_path / "failed")
@@ -181,6 +175,31 @@ def test_a_table_in_memory_is_no_source(tmp_path):
     needs_java()
     with pytest.raises(ParameterError, match="a path or a Spark DataFrame"):
         microagg.release_files(people(), RECIPE, tmp_path / "out", engine="spark")
+
+
+@pytest.mark.skipif("not config.getoption('--cluster')", reason="takes a minute: make test-spark")
+def test_names_types_and_counts_on_spark(tmp_path, session_at):
+    session = session_at("local[2,4]")
+    data = put(people(), tmp_path / "data")
+    frame = session.read.parquet(str(data))
+    # Names and types as Spark has them.
+    odd = frame.selectExpr("age as `a.b`", "wage as `c``d`", "current_timestamp() as seen", "array(1) as list")
+    chosen = Recipe(
+        k=5,
+        method="individual_ranking",
+        attributes={"a.b": NUMERIC, "c`d": "confidential", "seen": "identifier", "list": "identifier"},
+    )
+    made = microagg.release_files(odd, chosen, tmp_path / "odd", engine="spark")
+    assert made.statement.n_records == 2_000
+    listed = Recipe(k=5, attributes={"a.b": NUMERIC, "list": "confidential"})
+    with pytest.raises(TableError, match="lists or structures"):
+        microagg.release_files(odd.select("`a.b`", "list"), listed, tmp_path / "never", engine="spark")
+
+    # Counts are whole numbers wherever they are counted: runs and noise are those of one machine.
+    for recipe, name in ((RUNS, "runs"), (DRAWN, "drawn")):
+        release_out_of_core(data, recipe, tmp_path / f"{name}-machine", seed=5)
+        microagg.release_files(data, recipe, tmp_path / name, engine="spark", session=session, seed=5)
+        assert hashes(tmp_path / name) == hashes(tmp_path / f"{name}-machine")
 
 
 @pytest.mark.skipif("not config.getoption('--cluster')", reason="starts a cluster: make test-spark")

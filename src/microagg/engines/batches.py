@@ -12,7 +12,7 @@ from microagg.tables.missing_codes import table_without_codes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextAndOrder", "finish_batch", "refuse_columns"]
+__all__ = ["TextAndOrder", "finish_batch", "refuse_columns", "refuse_names", "refuse_nested"]
 
 
 def refuse_columns(schema: pa.Schema, recipe: Recipe, where: str) -> None:
@@ -24,20 +24,32 @@ def refuse_columns(schema: pa.Schema, recipe: Recipe, where: str) -> None:
     """
     import pyarrow as pa
 
-    names = list(schema.names)
+    refuse_names(list(schema.names), recipe, where)
+    for name in recipe.schema.published:
+        kind = schema.field(name).type if name in schema.names else pa.null()
+        if pa.types.is_nested(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            refuse_nested(name, str(kind))
+
+
+def refuse_names(names: list[str], recipe: Recipe, where: str) -> None:
+    """Raise if columns are not those of the recipe, or a name stands for two.
+
+    Raises
+    ------
+    InputError
+    """
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise TableError(f"{where} has column {repeated[0]!r} more than once. Give each column a name of its own")
     recipe.schema.check_columns(names)
-    for name in recipe.schema.published:
-        kind = schema.field(name).type if name in names else pa.null()
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if pa.types.is_nested(kind):
-            raise TableError(
-                f"column {name!r} holds lists or structures ({kind}), which cannot be released in parts. Declare it "
-                "as an identifier, which leaves it out, or split it into columns"
-            )
+
+
+def refuse_nested(name: str, kind: str) -> None:
+    """Say that a column holds what records cannot be sorted by."""
+    raise TableError(
+        f"column {name!r} holds lists or structures ({kind}), which cannot be released in parts. Declare it as an "
+        "identifier, which leaves it out, or split it into columns"
+    )
 
 
 class TextAndOrder:
@@ -85,6 +97,16 @@ class TextAndOrder:
             )
 
 
+def _common(kind: pa.DataType) -> pa.DataType:
+    """The type that a column has here: one that all files of a table fit in, and that Arrow can work with."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):  # few categories in one file may be many in all
+        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+    known = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary(), pa.float16(): pa.float32()}
+    return known.get(kind, kind)
+
+
 def finish_batch(tables: Sequence[pa.Table], recipe: Recipe) -> pa.Table:
     """One batch, of types that every task knows; codes that stand for missing are missing.
 
@@ -98,9 +120,7 @@ def finish_batch(tables: Sequence[pa.Table], recipe: Recipe) -> pa.Table:
     for table in tables:
         columns = []
         for column in table.columns:
-            if column.type in (pa.string_view(), pa.binary_view()):
-                column = column.cast(pa.string() if column.type == pa.string_view() else pa.binary())
-            columns.append(column)
+            columns.append(column.cast(_common(column.type)))
         plain.append(pa.table(columns, names=table.column_names))
     joined = table_without_codes(pa.concat_tables(plain), recipe.input.missing)
     for name in recipe.schema.quasi_identifiers:

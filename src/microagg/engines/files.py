@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.engines.batches import finish_batch, refuse_columns
 from microagg.errors import InputError, TableError
 from microagg.recipe.recipe import Recipe
-from microagg.releases.account.ledger import ENDING
+from microagg.releases.account.ledger import ENDING, is_kept, ledger_of
 from microagg.releases.release import MANIFEST
 from microagg.schema.attribute import Kind, Role
 from microagg.statements.manifest import InputDigest, sha256_of_file
@@ -78,7 +78,9 @@ def _visible(paths: Iterable[Path], root: Path) -> list[Path]:
 
 
 def _once(paths: Sequence[Path]) -> list[Path]:
-    """Each file once, by its first name, however many names and links lead to it: k counts records, not copies.
+    """Each file once, however many names and links lead to it: k counts records, not copies.
+
+    Of several names the one counts that a ledger is kept of, then the first.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def _once(paths: Sequence[Path]) -> list[Path]:
         If two files hold the same bytes, or one is part of a release.
     """
     found: dict[tuple[int, int], Path] = {}
-    for path in sorted(set(paths)):
+    for path in sorted(set(paths), key=lambda path: (not is_kept(ledger_of(path)), path)):
         about = path.stat()
         found.setdefault((about.st_dev, about.st_ino), path)
     by_size: dict[int, list[Path]] = {}
@@ -106,7 +108,7 @@ def _once(paths: Sequence[Path]) -> list[Path]:
                     f"{other.name} and {path.name} are the same, byte for byte: k would be counted on copies of "
                     "records. Remove one of them"
                 )
-    return list(found.values())
+    return sorted(found.values())
 
 
 def _is_empty(path: Path) -> bool:
@@ -202,7 +204,7 @@ class FileSource:
         pieces: list[list[Stretch]] = []
         room = 0.0
         for stretch, share in stretches:
-            if room < share:
+            if not pieces or room < share:
                 pieces.append([])
                 room = 1.0
             pieces[-1].append(stretch)

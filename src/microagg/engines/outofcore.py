@@ -69,16 +69,27 @@ def release_out_of_core(
     try:
         with staging_beside(folder) as staging, started(staging, workers) as engine:
             return release_in_parts(files, recipe, engine, staging, order)
-    except MemoryError:
-        raise InputError(
-            "there is not enough memory for a shard. Nothing was written. Make them smaller in the recipe: [engine] "
-            f"shard_records = {max(recipe.engine.shard_records // 4, 10)}"
-        ) from None
-    except BrokenProcessPool:
-        raise InputError(
-            "a worker was killed, most likely for want of memory. Nothing was written. Take fewer (--workers), or make "
-            f"shards smaller in the recipe: [engine] shard_records = {max(recipe.engine.shard_records // 4, 10)}"
-        ) from None
+    except MemoryError as error:
+        raise _as_told(error, f"there is not enough memory. Nothing was written. {_advice(recipe, workers)}") from None
+    except BrokenProcessPool as error:
+        what = "a worker was killed, most likely for want of memory. Nothing was written. "
+        raise _as_told(error, what + _advice(recipe, workers)) from None
+
+
+def _as_told(error: BaseException, words: str) -> InputError:
+    """The same in words, with what was noted on the way (what stays spent)."""
+    told = InputError(words)
+    for note in getattr(error, "__notes__", ()):
+        told.add_note(note)
+    return told
+
+
+def _advice(recipe: Recipe, workers: int) -> str:
+    fewer = "Take fewer --workers" if workers > 1 else ""
+    if recipe.entry.is_private:
+        return f"{fewer or 'Take a machine with more memory'}: the records of such a release are drawn in one piece"
+    smaller = f"make shards smaller in the recipe: [engine] shard_records = {max(recipe.engine.shard_records // 4, 10)}"
+    return f"{fewer}, or {smaller}" if fewer else f"{smaller[0].upper()}{smaller[1:]}"
 
 
 @contextmanager
@@ -89,7 +100,7 @@ def started(staging: Path, workers: int) -> Iterator[Machine]:
         return
     context = multiprocessing.get_context("spawn")
     stays, closed_at_the_end = context.Pipe(duplex=False)
-    done = context.Value("q", 0)
+    done = context.RawValue("q", 0)  # for progress alone; a worker that dies with a lock would stop all others
     pool = ProcessPoolExecutor(workers, context, _begin, (stays, done))
     try:
         yield Machine(staging, workers, pool, done)
@@ -147,8 +158,7 @@ class Machine:
                     report(saying, number / len(calls))
                 found.append(call())
             return found
-        with self.done.get_lock():
-            self.done.value = 0
+        self.done.value = 0
         waiting: list[Future[Result]] = [self.pool.submit(call) for call in calls]
         left = set(waiting)
         while left:  # ends: every call ends, or its worker does, which ends it, too
@@ -208,8 +218,7 @@ def _read(source: Source, pieces: Sequence[int], saying: str) -> Iterator[pa.Tab
             yield batch
             done += batch.num_rows
             if _worker is not None:
-                with _worker.get_lock():
-                    _worker.value += batch.num_rows
+                _worker.value += batch.num_rows
             elif source.n_rows:
                 report(saying, min(done / source.n_rows, 1.0))
 

@@ -41,20 +41,24 @@ class ReadPieces:
 @dataclass(frozen=True)
 class ReadFrame:
     recipe: Recipe
+    names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        import pyarrow as pa
-
         waiting: list[pa.RecordBatch] = []
         n_waiting = 0
         for batch in batches:
             waiting.append(batch)
             n_waiting += batch.num_rows
             if n_waiting >= BATCH_RECORDS:
-                yield finish_batch([pa.Table.from_batches(waiting)], self.recipe)
+                yield self._finish(waiting)
                 waiting, n_waiting = [], 0
         if n_waiting:
-            yield finish_batch([pa.Table.from_batches(waiting)], self.recipe)
+            yield self._finish(waiting)
+
+    def _finish(self, batches: list[pa.RecordBatch]) -> pa.Table:
+        import pyarrow as pa
+
+        return finish_batch([pa.Table.from_batches(batches).rename_columns(list(self.names))], self.recipe)
 
 
 @dataclass(frozen=True)

@@ -212,4 +212,13 @@ def _release_locally(source: str | Path, recipe: Recipe, folder: Path, **options
     made = release(table, recipe, seed=options["seed"], source=source, state_total=options["state_total"])
     written = made.save(folder, format=kind, overwrite=options["overwrite"], sign=options["sign"])
     receipt = made.receipt_path(written)
-    return FilesRelease(written, made.statement, made.manifest, LOCAL, made.n_cells, made.information_loss, receipt)
+    return FilesRelease(
+        written,
+        made.statement,
+        made.manifest,
+        LOCAL,
+        made.n_cells,
+        made.information_loss,
+        receipt,
+        made.spending.words,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from microagg._typing import IntArray
 from microagg.engines.counts.private import release_from_counts
 from microagg.engines.counts.ranking import Ranking, plan_ranking, state_ranking
 from microagg.engines.counts.rules import FROM_COUNTS
@@ -24,6 +26,8 @@ from microagg.engines.folder import (
 )
 from microagg.engines.in_parts import release_cells
 from microagg.engines.passes import Engine
+from microagg.engines.shard_release import canonical_order
+from microagg.engines.shards import generator_for
 from microagg.engines.tasks import part_name, write_part
 from microagg.errors import InputError
 from microagg.privacy.verify import require_k
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["release_in_parts"]
 
 Result = TypeVar("Result")
+
+_NUMBER = "file"
 
 
 def release_in_parts(original: Original, recipe: Recipe, engine: Engine, staging: Path, order: Order) -> FilesRelease:
@@ -118,13 +124,18 @@ def _release_runs(original: Original, recipe: Recipe, engine: Engine, staging: P
     n_parts = max(1, -(-ranking.n_records // recipe.engine.shard_records))
 
     def make(partial: Path) -> Parts:
-        scattered = engine.scatter(original, DealOut(ranking, n_parts), n_parts, "sorting records into parts")
-        groups = [[number] for number in np.flatnonzero(scattered.counts).tolist()]
+        # Records that are alike are released together, and dealt out to files by chance afterwards: which of them lie
+        # in one file tells nothing.
+        alike = engine.scatter(original, PutTogether(ranking, n_parts), n_parts, "sorting records")
+        groups = [[number] for number in np.flatnonzero(alike.counts).tolist()]
         scratch = staging / "parts"
         scratch.mkdir()
-        counts = scattered.collect(groups, WriteRuns(ranking, partial, scratch), "replacing values")
-        if sum(counts) != ranking.n_records:
+        paths = alike.collect(groups, ReplaceValues(ranking, n_parts, scratch), "replacing values")
+        dealt = engine.scatter(Replaced(tuple(paths)), DealOut(), n_parts, "dealing records out")
+        if int(dealt.counts.sum()) != ranking.n_records:
             raise InputError("the files changed while they were read. Nothing was written")
+        groups = [[number] for number in np.flatnonzero(dealt.counts).tolist()]
+        dealt.collect(groups, WritePart(ranking.secret, partial, scratch), "writing files")
         paths = [partial / part_name(number) for number in range(len(groups))]
         counted = [
             count_together(engine, paths, [attribute.name], recipe, singles=place == 0)
@@ -146,32 +157,87 @@ def _release_runs(original: Original, recipe: Recipe, engine: Engine, staging: P
 
 
 @dataclass(frozen=True)
-class DealOut:
-    """Records on heaps, one for each part of the release."""
+class PutTogether:
+    """Records on heaps, those that are alike on the same one."""
 
     ranking: Ranking
-    n_parts: int
+    n_heaps: int
 
     def __call__(self, batches: Iterator[pa.Table]) -> Iterator[tuple[int, pa.Table]]:
         for table in batches:
-            parts = self.ranking.part_of(table, self.n_parts)
-            for number in range(self.n_parts):
-                rows = np.flatnonzero(parts == number)
-                if len(rows):
-                    yield number, table.take(rows).combine_chunks()
+            yield from _by_number(table, self.ranking.part_of(table, self.n_heaps))
 
 
 @dataclass(frozen=True)
-class WriteRuns:
-    """From the records of a part to a file of what is published of them, read back; how many they are."""
+class ReplaceValues:
+    """From the records of a heap to what is published of them, each with the number of a file, by chance."""
 
     ranking: Ranking
+    n_parts: int
+    scratch: Path
+
+    def __call__(self, heap: int, rows: list[pa.Table]) -> Path:
+        import pyarrow as pa
+
+        released = self.ranking.release_part(pa.concat_tables(rows), heap)
+        chance = generator_for(self.ranking.secret, "files", heap)
+        numbers = pa.array(chance.integers(0, self.n_parts, released.num_rows))
+        path = self.scratch / f"{secrets.token_hex(8)}.arrow"
+        numbered = pa.table([numbers, *released.columns], names=[_NUMBER, *released.column_names])
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, numbered.schema) as writer:
+            writer.write_table(numbered)
+        return path
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What is published, heap by heap."""
+
+    paths: tuple[Path, ...]
+    n_rows: int | None = None
+
+    @property
+    def n_pieces(self) -> int:
+        return len(self.paths)
+
+    def read(self, piece: int) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.paths[piece]), "rb") as file, pa.ipc.open_stream(file) as reader:
+            yield reader.read_all()
+
+
+class DealOut:
+    """Rows on heaps, by the number that they got."""
+
+    def __call__(self, batches: Iterator[pa.Table]) -> Iterator[tuple[int, pa.Table]]:
+        for table in batches:
+            yield from _by_number(table.remove_column(0), table.column(0).to_numpy())
+
+
+@dataclass(frozen=True)
+class WritePart:
+    """From the rows of a heap to a file of the release, in an order of chance, read back."""
+
+    secret: bytes
     folder: Path
     scratch: Path
 
-    def __call__(self, part: int, rows: list[pa.Table]) -> int:
+    def __call__(self, part: int, rows: list[pa.Table]) -> None:
         import pyarrow as pa
 
-        released = self.ranking.release_part(pa.concat_tables(rows), part)
+        table = pa.concat_tables(rows, promote_options="permissive").unify_dictionaries()
+        order = canonical_order(table)
+        order = order[generator_for(self.secret, "order", "dealt", part).permutation(len(order))]
+        released = Frame.wrap(table.take(order)).without_unused_categories().table
         write_part(released, self.folder / part_name(part), self.scratch)
-        return int(released.num_rows)
+
+
+def _by_number(table: pa.Table, numbers: IntArray) -> Iterator[tuple[int, pa.Table]]:
+    """Rows with the same number, number by number; those with a negative one are left out."""
+    order = np.argsort(numbers, kind="stable")
+    found, starts = np.unique(numbers[order], return_index=True)
+    arranged = table.take(order).combine_chunks()
+    for number, start, stop in zip(found.tolist(), starts, [*starts[1:], len(order)], strict=True):
+        if number >= 0:
+            yield number, arranged.slice(start, stop - start)

@@ -16,6 +16,7 @@ import os
 import pickle
 import secrets
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ import numpy as np
 
 from microagg._progress import report
 from microagg._typing import IntArray
-from microagg.engines.batches import refuse_columns
+from microagg.engines.batches import refuse_names, refuse_nested
 from microagg.engines.files import FileSource
 from microagg.engines.folder import FilesRelease, Order, Original, staging_beside
 from microagg.engines.packages import FAILED, Collect, Gather, NumberHeaps, ReadFrame, ReadPieces, Scatter
@@ -112,15 +113,18 @@ def _session_of(source: Any, session: Any, master: str | None, workers: int | No
     if active is not None and master is None and workers is None:
         yield active
         return
-    made = start_session(master or f"local[{workers or '*'},4]")  # a task may fail three times, as on a cluster
-    try:
-        yield made
-    finally:
-        made.stop()
+    with tempfile.TemporaryDirectory(prefix="microagg-", ignore_cleanup_errors=True) as folder:  # for its owner only
+        made = start_session(master or f"local[{workers or '*'},4]", folder)  # a task may fail three times
+        try:
+            yield made
+        finally:
+            made.stop()
 
 
-def start_session(master: str) -> SparkSession:
+def start_session(master: str, folder: str | None = None) -> SparkSession:
     """A session for one release, without a web page; on this machine alone if the master is.
+
+    Records on their way lie on the disks of workers: here in `folder`, and encrypted where workers are elsewhere.
 
     Raises
     ------
@@ -140,6 +144,10 @@ def start_session(master: str) -> SparkSession:
     )
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         builder = builder.config(f"spark.executorEnv.{name}", "1")
+    if folder is not None:
+        builder = builder.config("spark.local.dir", folder)
+    if not master.startswith("local["):
+        builder = builder.config("spark.io.encryption.enabled", "true")
     if master.startswith("local"):
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -180,14 +188,21 @@ class FrameSource:
         InputError
             If they are not those of the recipe.
         """
-        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.functions import col
+        from pyspark.sql.types import ArrayType, MapType, StructType
 
         names = list(frame.columns)
-        refuse_columns(to_arrow_schema(frame.schema), recipe, "the DataFrame")
+        refuse_names(names, recipe, "the DataFrame")
         published = set(recipe.schema.published)
         kept = [name for name in names if name in published]
+        for name in kept:
+            kind = frame.schema[name].dataType
+            if isinstance(kind, (ArrayType, MapType, StructType)):
+                refuse_nested(name, kind.simpleString())
+        # Spark does not take every name in every place: here columns have numbers.
         quoted = ["`" + name.replace("`", "``") + "`" for name in kept]
-        return cls(frame.select(*quoted), recipe, kept, len(names))
+        numbered = [col(name).alias(f"c{place}") for place, name in enumerate(quoted)]
+        return cls(frame.select(*numbered), recipe, kept, len(names))
 
     def read(self, piece: int) -> Iterator[pa.Table]:
         raise NotImplementedError("Spark reads it")
@@ -303,7 +318,7 @@ def _pieces(source: Source, session: Any) -> Any:
 
 def _reader(source: Source) -> ReadFrame | ReadPieces:
     if isinstance(source, FrameSource):
-        return ReadFrame(source.recipe)
+        return ReadFrame(source.recipe, tuple(source.names))
     return ReadPieces(source)
 
 

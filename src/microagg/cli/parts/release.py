@@ -31,9 +31,10 @@ def release_in_parts(
 ) -> None:
     """Release a table that need not fit in memory, and say what was written."""
     from microagg.engines.release_files import release_files
+    from microagg.private.public_types import numbers_without_resolution
     from microagg.statements.exposure_text import TITLE, describe_exposure
     from microagg.statements.statement import printable
-    from microagg.tables.phrases import names_phrase
+    from microagg.tables.phrases import columns_phrase, names_phrase
 
     if file_format not in (None, "parquet"):
         raise InputError(
@@ -88,9 +89,17 @@ def release_in_parts(
         say(f"Note: {remark}")
     for sentence in made.words:
         say(sentence)
-    say(
-        "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a "
-        "table in parts"
-    )
+    if recipe.entry.is_private:
+        unrounded = numbers_without_resolution(recipe)
+        if unrounded:
+            say(
+                f"Note: {columns_phrase(unrounded)} published unrounded: rounding only when every input is whole would "
+                "leak that fact. To publish whole numbers, add to the declaration: resolution = 1"
+            )
+    else:
+        say(
+            "Note: the receipt does not say which record each row stands for; 'microagg report' makes the report of a "
+            "table in parts"
+        )
     say(f"What is and is not promised: {output / 'statement.txt'}")
     say(f"Keep, do not publish: {made.receipt}")

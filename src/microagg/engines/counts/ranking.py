@@ -123,7 +123,8 @@ class Ranking:
         arrays = {}
         for attribute, borders in zip(self.attributes, self.borders, strict=True):
             segments = attribute.segments_of(column_of(table, attribute.name), strata)
-            pieces = np.where(segments < 0, len(attribute.published) - 1, attribute.middle[segments])
+            pieces = np.full(len(segments), len(attribute.published) - 1)  # of missing values
+            pieces[segments >= 0] = attribute.middle[segments[segments >= 0]]
             split = attribute.split_of(segments)
             rows = np.flatnonzero(split >= 0)
             if len(rows):

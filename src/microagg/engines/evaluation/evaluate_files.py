@@ -324,6 +324,8 @@ class ComparedFiles:
     @property
     def _noise(self) -> float:
         sizes = self._class_sizes.astype(np.float64)
+        if not len(sizes) or not self.together.before.n_records:
+            return 1.0
         independent = sizes.sum() ** 2 / (sizes**2).sum()  # records of a class come together
         return float(np.sqrt(1.0 / self.together.before.n_records + 1.0 / independent))
 
