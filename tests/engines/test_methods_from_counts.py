@@ -100,15 +100,15 @@ def test_individual_ranking_publishes_what_one_machine_does(tmp_path, data):
     require_whole(tmp_path / "out")
 
 
-def test_layouts_and_workers_change_nothing(tmp_path, data):
+def test_layouts_change_nothing(tmp_path, data):
     one = tmp_path / "one.parquet"
     order = np.random.default_rng(9).permutation(1_500)
     pq.write_table(people().take(order), one)
-    microagg.release_files(data, RANKED, tmp_path / "a", engine="outofcore", seed=4, workers=2)
+    microagg.release_files(data, RANKED, tmp_path / "a", engine="outofcore", seed=4)
     microagg.release_files(one, RANKED, tmp_path / "b", engine="outofcore", seed=4)
     assert hashes(tmp_path / "a") == hashes(tmp_path / "b")
     recipe = PRIVATE["dp_ranked_graph"]
-    microagg.release_files(data, recipe, tmp_path / "c", engine="outofcore", seed=4, workers=2)
+    microagg.release_files(data, recipe, tmp_path / "c", engine="outofcore", seed=4)
     microagg.release_files(one, recipe, tmp_path / "d", engine="outofcore", seed=4)
     assert hashes(tmp_path / "c") == hashes(tmp_path / "d")
 
