@@ -13,7 +13,7 @@ AGED := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W 
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-minimal coverage campaign lint hooks bench clean environment
+.PHONY: help demo test test-spark test-oldest test-minimal coverage campaign lint hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -29,6 +29,7 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --editable '.[test]'
 	$(BIN)/python tools/dependency_group.py oracle | $(BIN)/python $(INSTALL) --no-deps --requirement /dev/stdin
+	tools/machine.sh
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test
@@ -68,6 +69,9 @@ test: $(VENV)/.test  ## set up and run the whole test suite
 	$(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) -m kernel --no-header tests/partition tests/contract
 
+test-spark: $(VENV)/.test  ## the tests of the Spark engine with a cluster whose workers are killed; fails without Java
+	$(BIN)/python -m pytest --complete --cluster $(PYTEST_OPTIONS) tests/engines/test_spark.py tests/examples
+
 test-oldest: $(OLDEST)/.test  ## the suite with the lowest versions that pyproject.toml allows
 	NUMBA_CACHE_DIR=$(abspath $(OLDEST))/numba $(OLDEST)/bin/python -m pytest -n 2 $(AGED) $(PYTEST_OPTIONS)
 
@@ -103,6 +107,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/differential_privacy.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/large_tables.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

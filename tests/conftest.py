@@ -62,6 +62,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Fail if the machine lacks what a test needs, and name it.",
     )
+    parser.addoption(
+        "--cluster",
+        action="store_true",
+        help="Also run the tests that start a Spark cluster of several processes, which take minutes.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -19,6 +19,8 @@ from microagg._version import __version__
 
 if TYPE_CHECKING:
     from microagg import datasets
+    from microagg.engines.evaluation.evaluate_files import evaluate_files
+    from microagg.engines.release_files import release_files
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
@@ -71,10 +73,12 @@ __all__ = [
     "compare",
     "datasets",
     "evaluate",
+    "evaluate_files",
     "read_table",
     "rearrange",
     "refine",
     "release",
+    "release_files",
     "sweep",
 ]
 
@@ -93,6 +97,7 @@ _HOME = {
     "compare": "microagg.evaluation.compare",
     "Evaluation": "microagg.evaluation.result",
     "evaluate": "microagg.evaluation.evaluate",
+    "evaluate_files": "microagg.engines.evaluation.evaluate_files",
     "Frontier": "microagg.frontier.frontier",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",
@@ -105,6 +110,7 @@ _HOME = {
     "rearrange": "microagg.partition.rearrange.arrays",
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
+    "release_files": "microagg.engines.release_files",
     "sweep": "microagg.frontier.sweep",
 }
 

@@ -19,7 +19,9 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
-def test_the_example_runs(script, tmp_path):
+def test_the_example_runs(script, tmp_path, pytestconfig):
+    if script.stem == "on_a_cluster" and not pytestconfig.getoption("--cluster"):
+        pytest.skip("starts a cluster: make test-spark")
     assert f"Run: python examples/{script.name}" in script.read_text(encoding="utf-8")
     package = str(Path(microagg.__file__).parents[1])  # also where it is not installed
     environment = {**os.environ, "PYTHONWARNINGS": "error::DeprecationWarning:__main__", "PYTHONPATH": package}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,9 @@ __all__ = ["evaluate"]
 @explains_errors
 @takes_input_flags
 def evaluate(
-    original: Annotated[Path, typer.Argument(help="The table that was protected.")],
+    original: Annotated[
+        Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")
+    ],
     released: Annotated[
         list[Path],
         typer.Argument(help="The released table (or the release's folder); if there are several, the best is marked."),
@@ -51,12 +54,19 @@ def evaluate(
         int | None, typer.Option(help="Instead of --test: release a part by the recipe, test on the rest, so often.")
     ] = None,
     model: Annotated[str, typer.Option(help="gradient_boosting or logistic_regression.")] = "gradient_boosting",
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a release in parts, look at about so many records if it has more (200000)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes samples and random queries.")] = 0,
     details: Annotated[bool, typer.Option("--details", help="Show each attribute's share too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
     *,
     flags: InputFlags,
 ) -> None:
     """Measure utility and risk of one or more released tables against the original."""
+    from microagg.cli.parts.evaluate import is_in_parts, refuse_for_parts
+    from microagg.engines.evaluation.evaluate_files import SAMPLE, evaluate_files
     from microagg.errors import InputError
     from microagg.evaluation.compare import compare
     from microagg.evaluation.evaluate import evaluate as judge
@@ -77,19 +87,29 @@ def evaluate(
         raise InputError("--test and --splits are for --target: say which attribute to predict")
     if splits is not None and (test is not None or len(released) > 1):
         raise InputError("--splits makes releases of its own: it goes with one released table and without --test")
-    before = read_table(original, chosen)
-    options: dict[str, Any] = {"model": model, "lambda_": chosen.space.weight_of_d_y}
+    parts = {name for name, path in tables.items() if is_in_parts(path)}
+    for name in parts:
+        refuse_for_parts(tables[name], rows, aligned, receipt, splits)
+    if sample is not None and not parts:
+        raise InputError("--sample is for releases in parts; other tables are measured whole: leave it out")
+    options: dict[str, Any] = {"model": model, "lambda_": chosen.space.weight_of_d_y, "seed": seed}
     if measures is not None:
         options["measures"] = [word.strip() for word in measures.split(",")]
-    if holdout is not None:
-        options["holdout"] = read_table(holdout, chosen)
+    others: dict[str, Any] = {"holdout": holdout}
     if target is not None and splits is None:
-        options |= {"target": target, "test": None if test is None else read_table(test, chosen)}
+        options["target"], others["test"] = target, test
+    whole = set(tables) - parts
+    before = _read_whole(original, chosen) if whole else None
+    held: dict[str, Any] = {name: read_table(file, chosen) for name, file in others.items() if file and whole}
     with shows_progress():
         found = {}
         for name, path in tables.items():
+            if name in parts:
+                more = options | others | {"key": key, "sample": SAMPLE if sample is None else sample}
+                found[name] = evaluate_files(original, path, chosen, **more)
+                continue
             how = _rows_of(path, original, chosen, rows, aligned, key, receipt)
-            found[name] = judge(before, _read(path, chosen), chosen, **how, **options)
+            found[name] = judge(before, _read(path, chosen), chosen, **how, **options, **held)
         if target is not None and splits is not None:
             ((name, one),) = found.items()
             found[name] = _with_splits(one, before, chosen, target, splits, model)
@@ -102,6 +122,16 @@ def evaluate(
     if not as_json:
         for name, one in found.items():
             _say_notes(one, "" if len(found) == 1 else f"{name}: ")
+
+
+def _read_whole(original: Path, recipe: Any) -> Any:
+    """The original in memory, for releases of one file."""
+    from microagg.errors import InputError
+    from microagg.releases.input import read_table
+
+    if original.is_dir() or (not original.exists() and glob(str(original))):  # noqa: PTH207
+        raise InputError(f"{original.name!r} names several files, and a release of one file is compared with one")
+    return read_table(original, recipe)
 
 
 def _with_splits(found: Any, before: Any, recipe: Any, target: str, splits: int, model: str) -> Any:

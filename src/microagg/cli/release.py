@@ -18,6 +18,7 @@ from microagg.cli.terminal import (
     say,
     shows_progress,
 )
+from microagg.errors import InputError
 from microagg.privacy.ways import Way
 from microagg.tables.formats.registry import writable_names
 
@@ -33,7 +34,9 @@ _SHOWN = 12  # blocks of attributes that are listed one by one
 @explains_errors
 @takes_input_flags
 def release(
-    data: Annotated[Path, typer.Argument(help="The table to protect.")],
+    data: Annotated[
+        Path, typer.Argument(help="The table to protect: a file; in parts also a folder or a pattern in quotes.")
+    ],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (see 'microagg init').")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; must not exist.")],
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k.")] = None,
@@ -55,6 +58,17 @@ def release(
         str | None,
         typer.Option("--format", help=f"{', '.join(writable_names())}; default: the input's."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="local: in memory. outofcore: in neighbouring parts, for tables of any size. spark: the same, by a "
+            "cluster. auto: by size."
+        ),
+    ] = "auto",
+    workers: Annotated[int | None, typer.Option(help="Processes that share the work, out of core or by Spark.")] = None,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark cluster: spark://host:7077, yarn ...; default: this machine.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Fix chance, for research; never for publication.")] = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
@@ -75,6 +89,8 @@ def release(
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
+    from microagg.cli.parts.release import release_in_parts
+    from microagg.engines.release_files import choose_engine, only_file
     from microagg.privacy.guarantee import DRAWN
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
@@ -113,6 +129,29 @@ def release(
     chosen = chosen.protecting(distinct_l=l_, t_closeness=t)
     if rearrange is not None:
         chosen = chosen.changed({"rearrange.by": rearrange})
+    taken, why = choose_engine(data, chosen, engine)
+    if taken != "local":
+        if why:
+            say(why)
+        release_in_parts(
+            data,
+            chosen,
+            output,
+            engine=taken,
+            workers=workers,
+            master=master,
+            file_format=file_format,
+            seed=seed,
+            overwrite=overwrite,
+            sign=sign,
+            state_total=state_total,
+            as_json=as_json,
+        )
+        return
+    if workers is not None or master is not None:
+        raise InputError("--workers and --master belong to --engine outofcore or spark; leave them out")
+    if data.is_dir():
+        data = only_file(data)
     source_name = format_of(data).name
     target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
     strategy_of(chosen).require_room_in(target)  # before anything is spent

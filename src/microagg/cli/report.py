@@ -16,7 +16,9 @@ __all__ = ["report"]
 @explains_errors
 @takes_input_flags
 def report(
-    original: Annotated[Path, typer.Argument(help="The table that was protected.")],
+    original: Annotated[
+        Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")
+    ],
     released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
     output: Annotated[
         Path | None,
@@ -46,6 +48,8 @@ def report(
     flags: InputFlags,
 ) -> None:
     """Write a report on a released table: public by default, or internal, for the data holder."""
+    from microagg.cli.parts.evaluate import is_in_parts, refuse_for_parts
+    from microagg.engines.evaluation.report_files import report_on_parts
     from microagg.errors import InputError
     from microagg.recipe.recipe import Recipe
     from microagg.releases.folder.places import refuse_place
@@ -65,6 +69,16 @@ def report(
         raise InputError("--receipt shows which rows belong together: leave out --aligned, --shuffled and --key")
     given = None if recipe is None else Recipe.load(recipe)
     chosen = flags.apply(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
+    if is_in_parts(released):
+        refuse_for_parts(released, aligned=aligned, receipt=receipt)
+        if sign is not None:
+            raise InputError("a report by itself is not signed: leave out --sign")
+        with shows_progress():
+            report_on_parts(
+                original, released, output, chosen, internal=internal, full=full, key=key, overwrite=overwrite
+            )
+        _say_written(output, internal)
+        return
     with shows_progress():
         report_on_tables(
             read_table(original, chosen),
@@ -81,6 +95,10 @@ def report(
             overwrite=overwrite,
             sign=sign,
         )
+    _say_written(output, internal)
+
+
+def _say_written(output: Path, internal: bool) -> None:
     say(f"Wrote {output} and, with the same numbers, {output.with_suffix('.json')}.")
     if internal:
         say("INTERNAL: keep both, do not publish them.")

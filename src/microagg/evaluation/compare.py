@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Literal
 
 from microagg.errors import ParameterError
@@ -87,6 +88,10 @@ class Comparison:
                 marked = [number(row[who]) + ("*" if row["best"] == who else " ") for who in self.evaluations]
                 rows.append([row["name"], *marked, row["better"]])
             parts.append(columns_of_text(rows, left=(0, len(rows[0]) - 1)))
+        for who, one in self.evaluations.items():
+            if one.sampled is not None:
+                said = f"{who}: {one.sampled.as_text()}"
+                parts.append(fill(said, 120, break_long_words=False, break_on_hyphens=False))
         return "\n\n".join(parts)
 
     def _has_value(self, name: str) -> bool:

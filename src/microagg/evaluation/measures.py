@@ -29,7 +29,7 @@ def register_measure(definition: Definition) -> Definition:
 
     Public reports do not have it: what they show was weighed measure by measure, and their readers must know it, too.
     """
-    words = {"all", "default", "utility", "risk", *_measures}
+    words = {"all", "default", "utility", "risk", "sampled", *_measures}
     if definition.name in words | {one.group for one in _measures.values()}:
         raise ParameterError(f"there is a measure or a group of measures named {definition.name!r} already")
     if definition.group in words | {definition.name}:  # whoever asks for the one would get the other, too

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal
 
 from microagg._typing import FloatArray
 
-__all__ = ["NOTICE", "About", "Better", "Evaluation", "Measure", "PerRecord", "RowKind", "Values"]
+__all__ = ["NOTICE", "About", "Better", "Evaluation", "Measure", "PerRecord", "RowKind", "Sampled", "Values"]
 
 About = Literal["utility", "risk"]
 Better = Literal["lower", "higher"]
@@ -140,6 +140,53 @@ class PerRecord:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """On how many records of a table that does not fit in memory measures were estimated.
+
+    Attributes
+    ----------
+    released, of_released : int
+        Records of the release that were looked at, of how many.
+    classes, of_classes : int
+        Classes of equal quasi-identifiers that these are, of how many.
+    in_part : int
+        Classes of which only a part of the records was looked at, as they are large.
+    original, of_original : int
+    noise : float
+        How far shares and correlations of two such samples of one table would be apart by chance, roughly.
+    estimated : tuple of str
+        Measures that were estimated on these records; all others are of all records.
+    remarks : tuple of str
+        How far figures may be off, and in which direction, where that is known; also in the measures' notes.
+    """
+
+    released: int
+    of_released: int
+    classes: int
+    of_classes: int
+    in_part: int
+    original: int
+    of_original: int
+    noise: float
+    estimated: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"estimated": list(self.estimated), "remarks": list(self.remarks)}
+
+    def as_text(self) -> str:
+        """Sentences that say what was estimated, on how many records, and how sure that is."""
+        if not self.estimated:
+            return f"All figures are of all {self.of_released:,} released and {self.of_original:,} original records."
+        kept = "whole classes" if not self.in_part else f"whole classes but for {self.in_part:,} large ones"
+        return (
+            f"Estimated on {self.released:,} of {self.of_released:,} released records ({kept}: {self.classes:,} of "
+            f"{self.of_classes:,}) and {self.original:,} of {self.of_original:,} original ones: "
+            f"{', '.join(self.estimated)}. The other figures are of all records."
+        )
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What was measured of a release, in order.
 
@@ -148,6 +195,8 @@ class Evaluation:
     measures : tuple of Measure
     per_record : PerRecord or None
         Values for single records, if they were asked for. Internal: no other form of an evaluation has them.
+    sampled : Sampled or None
+        What was looked at of a table that does not fit in memory; None if all records were.
 
     Examples
     --------
@@ -161,6 +210,7 @@ class Evaluation:
 
     measures: tuple[Measure, ...]
     per_record: PerRecord | None = field(default=None, repr=False, compare=False)
+    sampled: Sampled | None = None
 
     def __getitem__(self, name: str) -> Measure:
         for measure in self.measures:
@@ -178,8 +228,9 @@ class Evaluation:
         return self.as_text()
 
     def as_dict(self) -> dict[str, Any]:
-        """The measures by name, as plain dicts."""
-        return {measure.name: {k: v for k, v in measure.as_dict().items() if k != "name"} for measure in self.measures}
+        """The measures by name, as plain dicts; with ``sampled`` before them if not all records were looked at."""
+        found = {one.name: {k: v for k, v in one.as_dict().items() if k != "name"} for one in self.measures}
+        return found if self.sampled is None else {"sampled": self.sampled.as_dict(), **found}
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def evaluation_text(evaluation: Evaluation, *, details: bool = False) -> str:
             if details:
                 rows += [[f"  {of}", number(value), "", "", ""] for of, value in measure.details.items()]
         parts.append(columns_of_text(rows, left=(0, 3, 4)))
+    if evaluation.sampled is not None:
+        parts.append(fill(evaluation.sampled.as_text(), 120, break_long_words=False, break_on_hyphens=False))
     return "\n\n".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ __all__ = [
     "absent_from",
     "find_drawn",
     "find_k",
+    "finding_of_recount",
+    "finding_out_of_type",
     "recount",
     "require_k",
     "require_public",
@@ -112,7 +114,12 @@ def find_k(table: pa.Table, attributes: Sequence[str], k: int) -> Finding:
     absent = absent_from(table, attributes)
     if absent:
         return Finding(name, False, f"cannot be counted without {columns_phrase(absent)}")
-    count = recount(table, attributes, k)
+    return finding_of_recount(recount(table, attributes, k))
+
+
+def finding_of_recount(count: Recount) -> Finding:
+    """What a count of combinations shows of the k that was promised."""
+    name = f"k-anonymity (k = {count.k}) on {names_phrase(count.attributes)}"
     detail = f"{count.n_records} records, {count.n_combinations} combinations, the rarest shared by {count.smallest}"
     if not count.holds:
         detail += f"; {count.records_below} records are in combinations rarer than k = {count.k}"
@@ -138,6 +145,11 @@ def values_out_of_type(table: pa.Table, *, written: bool = True) -> list[Finding
     of a table that is not `written` are taken as they are.
     """
     counts = {name: values_out_of_range(table.column(name), written=written) for name in table.column_names}
+    return finding_out_of_type(counts)
+
+
+def finding_out_of_type(counts: Mapping[str, int]) -> list[Finding]:
+    """The finding of :func:`values_out_of_type`, from how many such values each column has."""
     beyond = {name: count for name, count in counts.items() if count}
     if not beyond:
         return []

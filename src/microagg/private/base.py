@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg._validation import Constraint
@@ -34,7 +34,11 @@ __all__ = [
     "option_of",
     "own_columns_of",
     "protect",
+    "protect_columns",
 ]
+
+Spend = Callable[[Sequence[PublicColumn], Recipe, Noise, Budget], MethodOutput]
+"""What spends a budget on columns: the `protect` of a method, or the like."""
 
 
 class PrivateMethod(ABC):
@@ -124,8 +128,32 @@ def protect(frame: Frame, recipe: Recipe, noise: Noise) -> MethodOutput:
         )
         for name in names
     ]
+    return protect_columns(columns, recipe, noise)
+
+
+def protect_columns(
+    columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, spend: Spend | None = None
+) -> MethodOutput:
+    """Let the recipe's method spend its budget on columns that were measured on public scales.
+
+    Parameters
+    ----------
+    columns : sequence of PublicColumn
+        The protected attributes, in the order of the table.
+    recipe : Recipe
+    noise : Noise
+    spend : function, optional
+        In place of the method's `protect`, where the records are not in the columns but are counted elsewhere.
+
+    Raises
+    ------
+    GuaranteeError
+        If the budget was not spent as the recipe says, or not on every attribute.
+    """
+    assert recipe.privacy is not None
+    names = [column.name for column in columns]
     budget, counted = Budget(recipe.privacy.epsilon, names), CountedNoise(noise)
-    output: MethodOutput = recipe.entry.private.protect(columns, recipe, counted, budget)
+    output: MethodOutput = (spend or recipe.entry.private.protect)(columns, recipe, counted, budget)
     if output.budget is not budget:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
     require_spent(recipe, budget.as_dict(), drawn=counted.drawn)

@@ -33,6 +33,7 @@ from microagg.recipe.choices import (
     SpaceChoice,
     StrataChoice,
 )
+from microagg.recipe.engine import EngineChoice
 from microagg.recipe.explain import explain, explain_toml
 from microagg.recipe.guide_rules import check_guides, check_swept_guides, guiding_attributes
 from microagg.recipe.input import InputChoice
@@ -72,7 +73,7 @@ class Recipe(BaseModel):
         An entry of the catalogue (``microagg methods``).
     partition : dict, optional
         Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, protect, rearrange, input, output, privacy, sweep : optional
+    space, aggregate, missing, strata, blocks, protect, rearrange, input, output, engine, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
         A column of sampling weights: means, medians and modes are then weighted.
@@ -99,6 +100,7 @@ class Recipe(BaseModel):
     rearrange: RearrangeChoice = RearrangeChoice()
     input: InputChoice = InputChoice()
     output: OutputChoice = OutputChoice()
+    engine: EngineChoice = EngineChoice()
     privacy: PrivacyChoice | None = None
     sweep: SweepChoice | None = None
     attributes: dict[str, Attribute]
@@ -291,10 +293,12 @@ class Recipe(BaseModel):
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain dicts and lists, defaults included; taxonomies are written out.
 
-        Tables about what is protected are left out where nothing is.
+        Tables about what is protected are left out where nothing is, and sizes of parts where nobody chose them.
         """
         content = self.model_dump(mode="json", exclude_none=True, by_alias=True)
-        return content if self.protect else {k: v for k, v in content.items() if k not in ("protect", "rearrange")}
+        unused = [] if self.protect else ["protect", "rearrange"]
+        unused += ["engine"] if self.engine == EngineChoice() else []
+        return {key: value for key, value in content.items() if key not in unused}
 
     def dumps(self) -> str:
         """The recipe as TOML text that :meth:`loads` reads back to an equal recipe."""

@@ -19,12 +19,14 @@ from microagg.errors import GuaranteeError, TableError
 from microagg.methods.output import Block, MethodOutput, Stages
 from microagg.methods.searches import Searches, require_uninterrupted
 from microagg.partition.base import exponent_of_differences, within_cell_sse
+from microagg.partition.runs import order_of
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.rearrangement import demands_of, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
+from microagg.schema.encode import EncodedColumn
 from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
 from microagg.space.mixed import mixed_points, mixed_space
 from microagg.space.points import Points
@@ -67,7 +69,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         guided = shape_space(
             points, attributes, guides, recipe, lambda space: _ungrouped(space, recipe, seed), coordinates
         )
-        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed)
+        ascending = _ascending(prepared.measured[attributes[0]]) if recipe.entry.partitions == "attributes" else None
+        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
         rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
         labels = rearranged.labels
         measured = [prepared.measured[name] for name in attributes]
@@ -80,6 +83,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             arrays |= sampled_columns(
                 measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
             )
+        elif ascending is not None:
+            arrays |= _published_alone(measured[0], ascending, cells, points, recipe)
         else:
             arrays |= published_columns(measured, cells, points, recipe)
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
@@ -136,10 +141,30 @@ class _Spaces:
         return times_power_of_two(matrix, self.scale) if self.scale else matrix
 
 
+def _ascending(column: EncodedColumn) -> IntArray:
+    """Records in the order of an attribute that has cells of its own; equal values by index, missing ones last."""
+    return order_of(np.where(column.missing, np.inf, column.values))
+
+
 def _partition(
+    points: Points, groups: IntArray, recipe: Recipe, seed: int | None, ascending: IntArray | None = None
+) -> tuple[IntArray, list[str], Searches]:
+    """Form cells within each group; also what was proved about their loss, and how they were searched for.
+
+    Records of an attribute that has cells of its own are taken in its `ascending` order: values that the space cannot
+    tell apart, since they are tiny beside others, are then still in their order, and not in that of the records.
+    """
+    if ascending is None:
+        return _partition_groups(points, groups, recipe, seed)
+    in_order, certified, searches = _partition_groups(points.take(ascending), groups[ascending], recipe, seed)
+    labels = np.empty_like(in_order)
+    labels[ascending] = in_order
+    return cells_in_order(labels), certified, searches
+
+
+def _partition_groups(
     points: Points, groups: IntArray, recipe: Recipe, seed: int | None
 ) -> tuple[IntArray, list[str], Searches]:
-    """Form cells within each group; also what was proved about their loss, and how they were searched for."""
     method = recipe.entry
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
@@ -164,6 +189,20 @@ def _partition(
             certified.append(f"of {len(members)} records whose cells were formed together: {fitted.certificate_}")
     report("forming cells", 1.0)
     return cells_in_order(labels), certified, Searches(all_fitted, recipe.partition.get("time_limit"))
+
+
+def _published_alone(
+    column: EncodedColumn, ascending: IntArray, cells: Cells, points: Points, recipe: Recipe
+) -> dict[str, pa.Array]:
+    """What the cells of one attribute publish, summed in ascending order: no order of records changes a digit."""
+    import pyarrow as pa
+
+    place = np.empty_like(ascending)
+    place[ascending] = np.arange(len(ascending))
+    weights = None if cells.weights is None else cells.weights[ascending]
+    in_order = Cells(cells.labels[ascending], weights)
+    arrays = published_columns([column.take(ascending)], in_order, points.take(ascending), recipe)
+    return {name: array.take(pa.array(place)) for name, array in arrays.items()}
 
 
 def _ungrouped(space: FloatArray | Points, recipe: Recipe, seed: int | None) -> IntArray:

@@ -11,7 +11,7 @@ from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.recipe.choices import SmallGroups
 
-__all__ = ["Grouping", "group_records"]
+__all__ = ["Grouping", "group_records", "pool_small_groups", "refuse_small_groups"]
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,35 @@ def group_records(
     if not len(small_groups):
         return Grouping(labels)
     if small is SmallGroups.REFUSE:
-        raise TableError(
-            f"{len(small_groups)} of {len(sizes)} {what} have fewer than k = {k} records "
-            f'({int(sizes[small_groups].sum())} records in all). Lower k, or set small = "merge_small" to pool them'
-        )
+        refuse_small_groups(sizes, k, what)
     container = np.zeros(len(sizes), dtype=np.int64)
     container[labels] = within
+    target = pool_small_groups(sizes, container, k)
+    return Grouping(cells_in_order(target[labels]), len(small_groups), int(sizes[small_groups].sum()))
+
+
+def refuse_small_groups(sizes: IntArray, k: int, what: str) -> None:
+    """Raise if a group has fewer than k records."""
+    few = sizes[sizes < k]
+    if len(few):
+        raise TableError(
+            f"{len(few)} of {len(sizes)} {what} have fewer than k = {k} records ({int(few.sum())} records in all). "
+            'Lower k, or set small = "merge_small" to pool them'
+        )
+
+
+def pool_small_groups(sizes: IntArray, container: IntArray, k: int) -> IntArray:
+    """For each group the one that it becomes a part of: itself, unless it has fewer than k records.
+
+    Small groups of one container are pooled with each other; a pool that is still small joins the smallest group of the
+    container that is not.
+    """
     target = np.arange(len(sizes))
-    for outer in np.unique(container[small_groups]):
+    for outer in np.unique(container[sizes < k]):
         inside = np.flatnonzero(container == outer)
         pool = inside[sizes[inside] < k]
         target[pool] = pool[0]
         large = inside[sizes[inside] >= k]
         if sizes[pool].sum() < k and len(large):
             target[pool] = large[np.argmin(sizes[large])]
-    return Grouping(cells_in_order(target[labels]), len(small_groups), int(sizes[small_groups].sum()))
+    return target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
-__all__ = ["Prepared", "groups_of_block", "prepare", "unprepared"]
+__all__ = ["Prepared", "groups_of_block", "pattern_remark", "prepare", "refuse_missing", "strata_remark", "unprepared"]
 
 
 _SMALLEST_SHARE = 1e-15  # of the largest sampling weight
@@ -145,8 +145,13 @@ def unprepared(frame: Frame) -> Prepared:
 
 
 def _refuse_missing(what: str, incomplete: Sequence[EncodedColumn]) -> None:
-    if incomplete:
-        counts = names_phrase([f"{column.name!r} ({int(column.missing.sum())})" for column in incomplete])
+    refuse_missing(what, {column.name: int(column.missing.sum()) for column in incomplete})
+
+
+def refuse_missing(what: str, missing: Mapping[str, int]) -> None:
+    """Raise if columns have missing values, so many each."""
+    if missing:
+        counts = names_phrase([f"{name!r} ({count})" for name, count in missing.items()])
         raise TableError(
             f"{what} have missing values: {counts}. Say what to do with them: "
             '[missing] policy = "own_cell", "impute" or "suppress"'
@@ -169,17 +174,22 @@ def _sampling_weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
         return None
     weights = frame.column(recipe.sampling_weight).absolute()
     unusable = int((~np.isfinite(weights) | (weights <= 0)).sum())
+    largest: float = weights.max(initial=0.0)
+    refuse_weights(recipe, len(weights), unusable, float(weights.min(initial=np.inf)), largest)
+    return weights / largest  # only their ratios count, and sums of these cannot overflow
+
+
+def refuse_weights(recipe: Recipe, n_records: int, unusable: int, smallest: float, largest: float) -> None:
+    """Raise unless the sampling weights are numbers above 0 that can be added to each other."""
     if unusable:
         raise TableError(
-            f"sampling weights {recipe.sampling_weight!r}: {unusable} of {len(weights)} are missing or not above 0"
+            f"sampling weights {recipe.sampling_weight!r}: {unusable} of {n_records} are missing or not above 0"
         )
-    largest: float = weights.max()
-    if weights.min() < _SMALLEST_SHARE * largest:
+    if smallest < _SMALLEST_SHARE * largest:
         raise TableError(
             f"sampling weights {recipe.sampling_weight!r} differ by more than a factor of {1 / _SMALLEST_SHARE:.0e}: "
             "the smallest would count as nothing"
         )
-    return weights / largest  # only their ratios count, and sums of these cannot overflow
 
 
 def _impute(column: EncodedColumn, weights: FloatArray | None) -> EncodedColumn:
@@ -200,14 +210,9 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
     remarks: list[str] = []
     groups = Grouping(np.zeros(n_records, dtype=np.int64))
     if recipe.strata.by:
-        by = strata_phrase(recipe)
         strata = label_combinations([prepared.measured[name].values for name in recipe.strata.by], n_records)
-        groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {by}")
-        exception = (
-            f", but for strata with fewer than k records ({_at_least(groups.merged_records, recipe.k)}), which were "
-            f"merged; their cells {published_of_merged(recipe)}"
-        )
-        remarks.append(f"no cell crosses the strata of {by}{exception if groups.merged_groups else ''}")
+        groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {strata_phrase(recipe)}")
+        remarks.append(strata_remark(recipe, groups.merged_records if groups.merged_groups else None))
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
     if not patterns:
         return groups, tuple(remarks)
@@ -218,16 +223,33 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
         "patterns of missing values",
         within=groups.labels,
     )
-    exception = (
-        ", but for patterns of missing values with fewer than k records "
-        f"({_at_least(within.merged_records, recipe.k)}), which were merged; a cell publishes a value only where all "
-        "its records have one"
-    )
-    remarks.append(
-        "records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
-        + (exception if within.merged_groups else "")
-    )
+    remarks.append(pattern_remark(recipe, within.merged_records if within.merged_groups else None))
     return within, tuple(remarks)
+
+
+def strata_remark(recipe: Recipe, merged: int | None) -> str:
+    """What is said of strata; `merged` records of small ones were pooled, None if there were none."""
+    exception = (
+        ""
+        if merged is None
+        else f", but for strata with fewer than k records ({_at_least(merged, recipe.k)}), which were merged; their "
+        f"cells {published_of_merged(recipe)}"
+    )
+    return f"no cell crosses the strata of {strata_phrase(recipe)}{exception}"
+
+
+def pattern_remark(recipe: Recipe, merged: int | None) -> str:
+    """What is said of patterns of missing values; `merged` is as for :func:`strata_remark`."""
+    exception = (
+        ""
+        if merged is None
+        else f", but for patterns of missing values with fewer than k records ({_at_least(merged, recipe.k)}), which "
+        "were merged; a cell publishes a value only where all its records have one"
+    )
+    return (
+        "records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
+        f"{exception}"
+    )
 
 
 def strata_phrase(recipe: Recipe) -> str:

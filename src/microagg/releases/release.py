@@ -44,7 +44,7 @@ __all__ = ["FILES", "MANIFEST", "REPORT", "REPORT_JSON", "STATEMENT", "Block", "
 
 STATEMENT = "statement.json"
 STATEMENT_TEXT = "statement.txt"
-FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, SIGNATURE, "table.")
+FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, SIGNATURE, "table.", "table-")
 
 
 @dataclass(frozen=True)

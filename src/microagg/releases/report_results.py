@@ -43,7 +43,16 @@ from microagg.statements.exposure import Exposure, exposure_of
 from microagg.statements.requirements import RequirementCount, confidential_values, count_requirements
 from microagg.tables.frames import Frame
 
-__all__ = ["COMPARED", "ON_ALL", "QUICK", "SAMPLED", "Comparison", "make_report", "measure_release_alone"]
+__all__ = [
+    "COMPARED",
+    "ON_ALL",
+    "QUICK",
+    "SAMPLED",
+    "Comparison",
+    "correlate",
+    "make_report",
+    "measure_release_alone",
+]
 
 COMPARED = 100_000
 """Costly measures of larger tables are taken on about so many records: whole classes, chosen at random."""
@@ -69,7 +78,7 @@ def make_report(request: ReportRequest) -> Report:
     results = ReportResults(
         measures=_measure(request) if request.may_compare else None,
         cells=_measure_cells(request),
-        correlations=_correlate(request),
+        correlations=correlate(request),
         exposure=_count_exposure(request),
         recount=_recount(request),
         requirements=_count_requirements(request),
@@ -288,7 +297,7 @@ def _loss(request: ReportRequest, part: Part, attributes: Sequence[str], all_lab
     return CellLoss(part, "", kept, sizes, shares, is_sample=len(rows) < len(all_labels))
 
 
-def _correlate(request: ReportRequest) -> Correlations | None:
+def correlate(request: ReportRequest) -> Correlations | None:
     """Correlations of the first numeric and ordinal attributes; None where values in a row do not belong together."""
     if request.row_kind is RowKind.RANKS:
         return None

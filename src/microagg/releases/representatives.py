@@ -41,7 +41,7 @@ from microagg.space.points import Points, distances_to_centroids
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["published_columns", "round_values", "sampled_columns", "spikes_of"]
+__all__ = ["published_columns", "representatives_of", "round_values", "sampled_columns", "spikes_of"]
 
 
 _LARGEST = 1e300
@@ -62,7 +62,7 @@ def published_columns(
             values = np.where(lacking, np.nan, column.values[medoids])
             values = round_values(column, values) if column.kind is Kind.NUMERIC else values
         else:
-            values = _representatives(column, choice, cells)
+            values = representatives_of(column, choice, cells)
         arrays[column.name] = column.publish(values[cells.labels])
     return arrays
 
@@ -173,14 +173,26 @@ def _drawn_numbers(
     return draw_skew_normal(skew_normal(moments.means, covariances, skewness), cells.labels, uniforms)
 
 
-def _representatives(column: EncodedColumn, choice: Representative, cells: Cells) -> FloatArray:
+def representatives_of(
+    column: EncodedColumn, choice: Representative, cells: Cells, observed: FloatArray | None = None
+) -> FloatArray:
+    """What each cell publishes of one attribute, as numbers or codes; medoids are found elsewhere.
+
+    Parameters
+    ----------
+    column : EncodedColumn
+    choice : Representative
+    cells : Cells
+    observed : ndarray, optional
+        Ranks that records of the whole table have, where `column` holds some of them only.
+    """
     if column.kind is Kind.NUMERIC:
         central = cell_means if choice is Representative.MEAN else cell_medians
         return round_values(column, central(column.values, cells))
     if column.kind is Kind.ORDINAL:
         if choice is Representative.MEDIAN:
             return cell_medians(column.values, cells, lower=True)
-        return _nearest_observed(cell_means(column.values, cells), column.values)
+        return _nearest_observed(cell_means(column.values, cells), column.values if observed is None else observed)
     if choice is Representative.TAXONOMIC:
         assert column.attribute.taxonomy is not None
         distances = column.attribute.taxonomy.distances(column.labels)

@@ -68,7 +68,7 @@ class Report:
             "microagg": __version__,
             "form": "internal" if source.internal else "public",
             "about_this_form": form,
-            "records": source.released.n_records,
+            "records": source.n_records,
             "columns": len(source.released.names),
         }
         return cls(heading | {section.name: section.make(source) for section in SECTIONS if section.make is not None})

@@ -46,6 +46,8 @@ class ReportRequest:
         Whether all default measures are taken on all records.
     why_not_aligned : str
         Why `origins` is None, if it is.
+    n_in_parts : int or None
+        Of a table in parts that does not fit in memory, how many records it has; `released` and `original` are samples.
     """
 
     released: Frame
@@ -59,6 +61,7 @@ class ReportRequest:
     internal: bool = False
     full: bool = False
     why_not_aligned: str = ""
+    n_in_parts: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -112,8 +115,13 @@ class ReportRequest:
         return _sample(self.released), None if self.original is None else _sample(self.original)
 
     @property
+    def n_records(self) -> int:
+        """Records of the released table, whether or not all are at hand."""
+        return self.released.n_records if self.n_in_parts is None else self.n_in_parts
+
+    @property
     def describes_sample(self) -> bool:
-        return self.released.n_records > DESCRIBED
+        return self.n_records > self.described[0].n_records
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ form is rounded, and silent about fewer than max(k, 10) records.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
     from microagg.recipe.recipe import Recipe
 
-__all__ = ["Exposure", "exposure_of", "recheck_exposure"]
+__all__ = ["Categories", "Exposure", "compare_exposure", "exposure_of", "recheck_exposure"]
 
 _NAMED = 5
 _EXACT = 20
+_NAME = "what k does not hide"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,23 @@ class Categories:
     after: int
     vanished: Mapping[str, int]
     shrunk: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def between(cls, attribute: str, before: Mapping[str, int], after: Mapping[str, int]) -> Categories:
+        """From the records of each category before and after."""
+        gone = {label: count for label, count in before.items() if label not in after}
+        halved = {
+            label: (count, after[label])
+            for label, count in before.items()
+            if label in after and 2 * after[label] < count
+        }
+        return cls(
+            attribute,
+            len(before),
+            len(after),
+            dict(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
+            dict(sorted(halved.items(), key=lambda item: (item[1][1] - item[1][0], item[0]))),
+        )
 
 
 @dataclass(frozen=True)
@@ -218,30 +236,41 @@ def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, An
 
     That is all but which categories the original had.
     """
-    name = "what k does not hide"
+    frame = Frame.of(table, "pyarrow")
+    try:
+        blocks = [tuple(one["attributes"]) for one in statement["guarantees"] if one["model"] == K_ANONYMITY]
+        lacking = {attribute for block in blocks for attribute in block}
+        lacking |= {one["attribute"] for one in statement["exposure"] if one["what"] == "categories"}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Finding(_NAME, False, "is not in the statement, or damaged")
+    if lacking.difference(frame.names):
+        return Finding(_NAME, False, "cannot be counted: columns are missing")
+    return compare_exposure(
+        _count(frame, recipe, blocks), recipe, statement, lambda attribute: _n_values(frame, attribute)
+    )
+
+
+def compare_exposure(
+    counted: Exposure, recipe: Recipe, statement: Mapping[str, Any], n_values: Callable[[str], int]
+) -> Finding:
+    """Compare what a statement says with what was counted; `n_values` tells how many categories are published."""
     try:
         told_entries = [dict(one) for one in statement["exposure"]]
-        blocks = [tuple(one["attributes"]) for one in statement["guarantees"] if one["model"] == K_ANONYMITY]
         gone = [entry for entry in told_entries if entry["what"] == "categories"]
-        lacking = {*(attribute for block in blocks for attribute in block), *(one["attribute"] for one in gone)}
     except (KeyError, TypeError, ValueError, AttributeError):
-        return Finding(name, False, "is not in the statement, or damaged")
-    frame = Frame.of(table, "pyarrow")
-    if lacking.difference(frame.names):
-        return Finding(name, False, "cannot be counted: columns are missing")
-    counted = _count(frame, recipe, blocks)
+        return Finding(_NAME, False, "is not in the statement, or damaged")
     if _canonical(told_entries) != _canonical([*counted.public(), *gone]):
-        return Finding(name, False, "the statement says something else than the table shows")
-    if not all(_can_be(entry, frame, recipe, counted.least) for entry in gone):
-        return Finding(name, False, "what the statement says about categories cannot be true")
-    return Finding(name, True, f"{len(told_entries)} figures of the statement were counted again on the table")
+        return Finding(_NAME, False, "the statement says something else than the table shows")
+    if not all(_can_be(entry, n_values, recipe, counted.least) for entry in gone):
+        return Finding(_NAME, False, "what the statement says about categories cannot be true")
+    return Finding(_NAME, True, f"{len(told_entries)} figures of the statement were counted again on the table")
 
 
 def _canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, default=str)
 
 
-def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) -> bool:
+def _can_be(entry: Mapping[str, Any], n_values: Callable[[str], int], recipe: Recipe, least: int) -> bool:
     """Whether what is stated about an attribute's categories fits the published ones."""
     attribute = recipe.attributes.get(entry["attribute"])
     if attribute is None or attribute.kind not in (Kind.NOMINAL, Kind.ORDINAL):
@@ -254,7 +283,7 @@ def _can_be(entry: Mapping[str, Any], frame: Frame, recipe: Recipe, least: int) 
         return (
             set(entry) == keys
             and entry.get("fewer_than") == (least if few else None)
-            and entry["after"] == coarse_count(_n_values(frame, entry["attribute"]))
+            and entry["after"] == coarse_count(n_values(entry["attribute"]))
             and (few or entry["before"] >= entry["after"])
             and len(shrunk) == len(entry["shrunk"]) <= _NAMED
             and len(set(named)) == len(named) <= _NAMED
@@ -285,18 +314,7 @@ def _count(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> 
 
 
 def _categories(original: Frame, released: Frame, name: str) -> Categories:
-    before, after = (_counts(frame, name) for frame in (original, released))
-    gone = {label: count for label, count in before.items() if label not in after}
-    halved = {
-        label: (count, after[label]) for label, count in before.items() if label in after and 2 * after[label] < count
-    }
-    return Categories(
-        name,
-        len(before),
-        len(after),
-        dict(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
-        dict(sorted(halved.items(), key=lambda item: (item[1][1] - item[1][0], item[0]))),
-    )
+    return Categories.between(name, _counts(original, name), _counts(released, name))
 
 
 def _counts(frame: Frame, name: str) -> dict[str, int]:

@@ -17,12 +17,17 @@ from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
 __all__ = [
+    "ENGINES_IN_PARTS",
     "NOISE_FROM_SEED",
+    "OUT_OF_CORE",
     "SEEDED_NOISE",
+    "SPARK",
     "describe_aggregation",
+    "describe_engine",
     "describe_rearrangement",
     "describe_schema",
     "describe_space",
+    "formed_in_blocks",
     "promise_confidential_values",
     "promise_draws",
     "promise_k_anonymity",
@@ -30,6 +35,10 @@ __all__ = [
 
 Blocks = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Attributes that share cells, and those of them whose draws keep a value that many share."""
+
+OUT_OF_CORE, SPARK = "outofcore", "spark"
+ENGINES_IN_PARTS = (OUT_OF_CORE, SPARK)
+"""Engines that cut a table into parts."""
 
 NOISE_FROM_SEED = "noise was drawn by NumPy from a seed"
 """How every version begins to say so."""
@@ -104,6 +113,22 @@ def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
     names = recipe.schema.quasi_identifiers
     return {"representatives": {name: str(recipe.representative_of(name)) for name in names}}
+
+
+def describe_engine(recipe: Recipe, name: str, n_shards: int, n_blocks: int | None = None) -> dict[str, Any]:
+    """How a table that was released in parts was cut, for the manifest; blocks if cells were formed in them."""
+    sizes = {key: getattr(recipe.engine, key) for key in ("shard_records", "block_records", "sample_per_shard")}
+    blocks = {} if n_blocks is None else {"n_blocks": n_blocks}
+    return {"name": name, **sizes, "n_shards": n_shards, **blocks}
+
+
+def formed_in_blocks(n_blocks: int, n_files: int) -> str:
+    """What the statement says of a table that was released in parts."""
+    blocks, files = ("block" if n_blocks == 1 else "blocks"), ("file" if n_files == 1 else "files together")
+    return (
+        f"cells were formed within {n_blocks} {blocks} of neighbouring records; this affects how much is lost, not "
+        f"what is promised, which was counted on all records of the {n_files} {files}"
+    )
 
 
 def _drawn_from(recipe: Recipe) -> str:

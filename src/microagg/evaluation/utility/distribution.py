@@ -12,10 +12,19 @@ from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
 
-__all__ = ["DISTRIBUTION", "bins", "distribution_distances", "jensen_shannon"]
+__all__ = [
+    "DISTRIBUTION",
+    "N_CODES",
+    "bins",
+    "distribution_distances",
+    "divergence",
+    "jensen_shannon",
+    "number_bins",
+]
 
 
 _BINS = 100
+N_CODES = _BINS + 3
 
 
 def jensen_shannon(first: IntArray, second: IntArray) -> float:
@@ -31,8 +40,12 @@ def jensen_shannon(first: IntArray, second: IntArray) -> float:
     .. [1] Lin, J. (1991). Divergence measures based on the Shannon entropy. IEEE Trans. Inf. Theory 37(1), 145-151.
     """
     length = int(max(first.max(), second.max())) + 1
-    p = np.bincount(first, minlength=length) / len(first)
-    q = np.bincount(second, minlength=length) / len(second)
+    return divergence(np.bincount(first, minlength=length), np.bincount(second, minlength=length))
+
+
+def divergence(first: IntArray, second: IntArray) -> float:
+    """Jensen-Shannon divergence of two distributions, from how many records have each value."""
+    p, q = first / first.sum(), second / second.sum()
     middle = (p + q) / 2
     total = 0.0
     for one in (p, q):
@@ -46,14 +59,19 @@ def bins(one: Pair) -> tuple[IntArray, IntArray]:
     values, missing = one.joint.values, one.joint.missing
     low, high = one.domain
     if one.joint.kind is Kind.NUMERIC and high > low:
-        with np.errstate(invalid="ignore"):
-            places = np.floor((values / (high - low) - low / (high - low)) * _BINS)
-        # The upper end belongs to the last part; what lies outside the domain has a code on either side.
-        places = np.where(values == high, _BINS - 1, np.clip(places, -1, _BINS))
-        codes = np.where(missing, -2, np.nan_to_num(places)).astype(np.int64) + 2
+        codes = number_bins(values, low, high)
     else:
         _, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
     return codes[: one.n_first], codes[one.n_first :]
+
+
+def number_bins(values: FloatArray, low: float, high: float) -> IntArray:
+    """Codes 0 to `N_CODES` - 1 of numbers: missing, below the domain, one of its 100 parts, above it."""
+    with np.errstate(invalid="ignore"):
+        places = np.floor((values / (high - low) - low / (high - low)) * _BINS)
+    # The upper end belongs to the last part; what lies outside the domain has a code on either side.
+    places = np.where(values == high, _BINS - 1, np.clip(places, -1, _BINS))
+    return np.where(np.isnan(values), -2, np.nan_to_num(places)).astype(np.int64) + 2
 
 
 def distribution_distances(first: FloatArray, second: FloatArray) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.evaluation.pairs import Pair
 
-__all__ = ["PairwiseMoments", "correlations", "moments_of", "scale_pairs"]
+__all__ = ["BothMoments", "PairwiseMoments", "correlations", "moments_of", "moments_of_pairs", "scale_pairs"]
 
 
 _NOTHING = 1e-24  # a variance, in squared standard deviations of the original, that is rounding error
@@ -34,6 +34,39 @@ class PairwiseMoments:
     variances: FloatArray
     covariances: FloatArray
     correlations: FloatArray
+
+
+@dataclass(frozen=True)
+class BothMoments:
+    """Moments of the numbers and ranks of two tables, both in standard deviations of the original, from its mean.
+
+    Attributes
+    ----------
+    names : tuple of str
+    scales : tuple of pairs of float
+        Mean and standard deviation of each attribute of the original; the deviation is 1 if all values are equal.
+    constant : tuple of bool
+        Whether the original's present values are all equal.
+    before, after : PairwiseMoments
+    """
+
+    names: tuple[str, ...]
+    scales: tuple[tuple[float, float], ...]
+    constant: tuple[bool, ...]
+    before: PairwiseMoments
+    after: PairwiseMoments
+
+
+def moments_of_pairs(pairs: Sequence[Pair]) -> BothMoments:
+    """Moments of attributes that are numbers or ranks."""
+    before, after = scale_pairs(pairs)
+    return BothMoments(
+        tuple(one.name for one in pairs),
+        tuple(one.scale for one in pairs),
+        tuple(one.is_constant for one in pairs),
+        moments_of(before),
+        moments_of(after),
+    )
 
 
 def scale_pairs(pairs: Sequence[Pair]) -> tuple[FloatArray, FloatArray]:

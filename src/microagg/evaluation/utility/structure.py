@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import RowKind
-from microagg.evaluation.utility.moments import correlations, moments_of, scale_pairs
+from microagg.evaluation.utility.moments import BothMoments, correlations, moments_of_pairs, scale_pairs
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
 
-__all__ = ["STRUCTURE", "rank_correlations"]
+__all__ = ["OF_PUBLISHED_MOMENTS", "STRUCTURE", "rank_correlations"]
 
 
 _TOO_FEW = "needs two numeric or ordinal attributes that vary"
@@ -39,32 +39,53 @@ def _varying(context: Context) -> list[Pair]:
     return [one for one in context.published if one.joint.kind is not Kind.NOMINAL and not one.is_constant]
 
 
-def _scale_attributes(context: Context) -> tuple[FloatArray, FloatArray]:
-    return context.cached("scaled published numbers", lambda: scale_pairs(_varying(context)))
+def _moments(context: Context) -> BothMoments:
+    return context.cached("moments of published numbers", lambda: moments_of_pairs(_varying(context)))
 
 
-def _difference(correlate: Callable[[FloatArray], FloatArray]) -> Callable[[Context], MeasureResult]:
-    def compute(context: Context) -> MeasureResult:
-        names = [one.name for one in _varying(context)]
-        if len(names) < 2:
-            return MeasureResult(None, _TOO_FEW)
-        before, after = (correlate(side) for side in _scale_attributes(context))
-        apart = np.abs(np.nan_to_num(after) - before)
-        two = zip(*np.triu_indices(len(names), 1), strict=True)
-        return mean_of({f"{names[i]} x {names[j]}": float(d) for (i, j), d in zip(two, apart, strict=True)})
-
-    return compute
+def _apart(names: Sequence[str], before: FloatArray, after: FloatArray) -> MeasureResult:
+    """Mean difference of correlations, both as upper triangles."""
+    apart = np.abs(np.nan_to_num(after) - before)
+    two = zip(*(places.tolist() for places in np.triu_indices(len(names), 1)), strict=True)
+    return mean_of({f"{names[i]} x {names[j]}": float(d) for (i, j), d in zip(two, apart, strict=True)})
 
 
-def _eigenvalues(context: Context) -> MeasureResult:
-    if len(_varying(context)) < 2:
+def _correlation_difference(both: BothMoments) -> MeasureResult:
+    upper = np.triu_indices(len(both.names), 1)
+    return _apart(both.names, both.before.correlations[upper], both.after.correlations[upper])
+
+
+def _rank_correlation_difference(context: Context) -> MeasureResult:
+    varying = _varying(context)
+    if len(varying) < 2:
         return MeasureResult(None, _TOO_FEW)
-    matrices = [moments_of(side).covariances for side in _scale_attributes(context)]
+    before, after = (rank_correlations(side) for side in scale_pairs(varying))
+    return _apart([one.name for one in varying], before, after)
+
+
+def _eigenvalues(both: BothMoments) -> MeasureResult:
+    matrices = both.before.covariances, both.after.covariances
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         return MeasureResult(None, "two attributes are never present together")
     before, after = (np.linalg.eigvalsh(matrix)[::-1] for matrix in matrices)
     details: dict[str, float | None] = {str(i + 1): float(d) for i, d in enumerate(np.abs(before - after))}
     return mean_of(details)
+
+
+OF_PUBLISHED_MOMENTS: dict[str, Callable[[BothMoments], MeasureResult]] = {
+    "correlation_difference": _correlation_difference,
+    "eigenvalue_difference": _eigenvalues,
+}
+"""Measures that follow from the moments of at least two published numbers or ranks that vary in the original."""
+
+
+def _of_moments(name: str) -> Callable[[Context], MeasureResult]:
+    def compute(context: Context) -> MeasureResult:
+        if len(_varying(context)) < 2:
+            return MeasureResult(None, _TOO_FEW)
+        return OF_PUBLISHED_MOMENTS[name](_moments(context))
+
+    return compute
 
 
 _OVER = "every two numeric or ordinal published attributes (quasi-identifiers and others with a kind)"
@@ -77,7 +98,7 @@ STRUCTURE = (
         "lower",
         f"mean over {_OVER} of |r' - r|, r Pearson's correlation; r' is 0 where the release is constant, and "
         "attributes constant in the original are left out",
-        _difference(correlations),
+        _of_moments("correlation_difference"),
         high=2.0,
         holds_of=RowKind.MEANS,
     ),
@@ -87,7 +108,7 @@ STRUCTURE = (
         "structure",
         "lower",
         f"mean over {_OVER} of |r' - r|, r Spearman's rank correlation; otherwise as correlation_difference",
-        _difference(rank_correlations),
+        _rank_correlation_difference,
         high=2.0,
         holds_of=RowKind.MEANS,
     ),
@@ -98,7 +119,7 @@ STRUCTURE = (
         "lower",
         "mean absolute difference between the eigenvalues, largest first, of the two covariance matrices of numeric "
         "and ordinal published attributes, both in standard deviations of the original",
-        _eigenvalues,
+        _of_moments("eigenvalue_difference"),
         holds_of=RowKind.MEANS,
     ),
 )

@@ -10,53 +10,45 @@ from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import RowKind
-from microagg.evaluation.utility.moments import PairwiseMoments, moments_of, scale_pairs
+from microagg.evaluation.utility.moments import BothMoments, moments_of_pairs
 from microagg.evaluation.utility.values import mean_of, relative_errors
 
-__all__ = ["VARIATION", "information_loss"]
+__all__ = ["OF_MOMENTS", "VARIATION", "information_loss"]
 
 
 _FLOOR = 0.01  # of the statistic's own scale: near zero, a relative change means nothing
 
 
-def _moments(context: Context) -> tuple[PairwiseMoments, PairwiseMoments]:
-    """Moments of the numeric and ordinal quasi-identifiers, in standard deviations of the original."""
-
-    def compute() -> tuple[PairwiseMoments, PairwiseMoments]:
-        before, after = scale_pairs(context.numbers)
-        return moments_of(before), moments_of(after)
-
-    return context.cached("moments of quasi-identifiers", compute)
+def _moments(context: Context) -> BothMoments:
+    """Moments of the numeric and ordinal quasi-identifiers."""
+    return context.cached("moments of quasi-identifiers", lambda: moments_of_pairs(context.numbers))
 
 
-def _means(context: Context) -> MeasureResult:
-    _, after = _moments(context)
+def _means(both: BothMoments) -> MeasureResult:
     details: dict[str, float | None] = {}
-    for one, moved in zip(context.numbers, after.means, strict=True):
-        mean, deviation = one.scale
-        least = max(abs(mean), 0.0 if one.is_constant else _FLOOR * deviation)
+    described = zip(both.names, both.scales, both.constant, both.after.means, strict=True)
+    for name, (mean, deviation), is_constant, moved in described:
+        least = max(abs(mean), 0.0 if is_constant else _FLOOR * deviation)
         change = abs(float(moved)) * deviation
-        details[one.name] = change / least if least > 0 else float(change > 0)
+        details[name] = change / least if least > 0 else float(change > 0)
     return mean_of(details)
 
 
-def _variances(context: Context) -> MeasureResult:
-    before, after = _moments(context)
+def _variances(both: BothMoments) -> MeasureResult:
+    before, after = both.before, both.after
     details: dict[str, float | None] = {}
-    for i, one in enumerate(context.numbers):
+    for i, name in enumerate(both.names):
         change = abs(after.variances[i] - before.variances[i])
         # The variance of denormal numbers vanishes though they vary.
-        vanishes = one.is_constant or not before.variances[i] > 0
-        details[one.name] = None if vanishes else float(change / before.variances[i])
+        vanishes = both.constant[i] or not before.variances[i] > 0
+        details[name] = None if vanishes else float(change / before.variances[i])
     return mean_of(details)
 
 
-def _over_pairs(context: Context, change: Callable[[PairwiseMoments, PairwiseMoments], FloatArray]) -> MeasureResult:
+def _over_pairs(both: BothMoments, changes: FloatArray) -> MeasureResult:
     """Details by the names of two attributes; pairs with a constant one in the original are left out."""
-    before, after = _moments(context)
-    changes = change(before, after)
-    names = [one.name for one in context.numbers]
-    varying = [i for i, one in enumerate(context.numbers) if not one.is_constant]
+    names = both.names
+    varying = [i for i, is_constant in enumerate(both.constant) if not is_constant]
     found = {(i, j): float(changes[i, j]) for a, i in enumerate(varying) for j in varying[a + 1 :]}
     details: dict[str, float | None] = {f"{names[i]} x {names[j]}": value for (i, j), value in found.items()}
     if not details:
@@ -64,34 +56,40 @@ def _over_pairs(context: Context, change: Callable[[PairwiseMoments, PairwiseMom
     return mean_of(details)
 
 
-def _covariance_changes(before: PairwiseMoments, after: PairwiseMoments) -> FloatArray:
+def _covariances(both: BothMoments) -> MeasureResult:
     # Both in standard deviations of the original, where the scale of a covariance is 1.
-    changes: FloatArray = np.abs(after.covariances - before.covariances)
-    return changes / np.maximum(np.abs(before.covariances), _FLOOR)
+    changes: FloatArray = np.abs(both.after.covariances - both.before.covariances)
+    return _over_pairs(both, changes / np.maximum(np.abs(both.before.covariances), _FLOOR))
 
 
-def _correlation_changes(before: PairwiseMoments, after: PairwiseMoments) -> FloatArray:
-    changes: FloatArray = np.abs(np.nan_to_num(after.correlations) - before.correlations)
-    return changes
+def _correlations(both: BothMoments) -> MeasureResult:
+    changes: FloatArray = np.abs(np.nan_to_num(both.after.correlations) - both.before.correlations)
+    return _over_pairs(both, changes)
 
 
-def _covariances(context: Context) -> MeasureResult:
-    return _over_pairs(context, _covariance_changes)
+OF_MOMENTS: dict[str, Callable[[BothMoments], MeasureResult]] = {
+    "variation_means": _means,
+    "variation_variances": _variances,
+    "variation_covariances": _covariances,
+    "variation_correlations": _correlations,
+}
+"""Measures that follow from the moments of the quasi-identifiers, however these were added up."""
 
 
-def _correlations(context: Context) -> MeasureResult:
-    return _over_pairs(context, _correlation_changes)
+def _of_moments(name: str) -> Callable[[Context], MeasureResult]:
+    return lambda context: OF_MOMENTS[name](_moments(context))
 
 
 def information_loss(context: Context) -> MeasureResult:
     """IL: the mean of the five variations that are defined; details name them."""
+    both = _moments(context)
     values: dict[str, float | None] = {one.name: relative_errors(one, context.aligned_rows) for one in context.numbers}
     parts: dict[str, float | None] = {
         "values": mean_of(values).value,
-        "means": _means(context).value,
-        "variances": _variances(context).value,
-        "covariances": _covariances(context).value,
-        "correlations": _correlations(context).value,
+        "means": _means(both).value,
+        "variances": _variances(both).value,
+        "covariances": _covariances(both).value,
+        "correlations": _correlations(both).value,
     }
     return mean_of(parts)
 
@@ -116,26 +114,26 @@ VARIATION = (
     _define(
         "variation_means",
         f"mean over {_OVER} of |m' - m| / max(|m|, s / 100), m the mean and s the standard deviation of the original",
-        _means,
+        _of_moments("variation_means"),
         holds_of=RowKind.RANKS,
     ),
     _define(
         "variation_variances",
         f"mean over {_OVER} of |v' - v| / v, v the variance of the original; constant attributes are left out",
-        _variances,
+        _of_moments("variation_variances"),
         holds_of=RowKind.RANKS,
     ),
     _define(
         "variation_covariances",
         f"mean over every two {_OVER} of |c' - c| / max(|c|, s t / 100), c the covariance and s, t the standard "
         "deviations of the original; constant attributes are left out",
-        _covariances,
+        _of_moments("variation_covariances"),
     ),
     _define(
         "variation_correlations",
         f"mean over every two {_OVER} of |r' - r|, r Pearson's correlation; r' is 0 where the release is constant, and "
         "attributes constant in the original are left out",
-        _correlations,
+        _of_moments("variation_correlations"),
         high=2.0,
     ),
     _define(

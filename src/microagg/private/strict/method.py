@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,7 +30,10 @@ from microagg.schema.attribute import Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COPULA", "GRAPH", "RankedCopula", "RankedGraph"]
+__all__ = ["COPULA", "GRAPH", "RankedCopula", "RankedGraph", "RecordsOn"]
+
+RecordsOn = Callable[[Sequence[Scale]], Records]
+"""What gives the records as points of scales."""
 
 DRAWN = "drawn"
 LITTLE = 50.0  # records x epsilon / attributes, below which hardly any dependence stands out of its noise
@@ -124,8 +127,31 @@ class RankedGraph(PrivateMethod):
 
     def protect(self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget) -> MethodOutput:
         """Measure, model and draw."""
+        return self.protect_records(columns, len(columns[0].values), _records_in(columns), recipe, noise, budget)
+
+    def protect_records(
+        self,
+        columns: Sequence[PublicColumn],
+        n_records: int,
+        records_on: RecordsOn,
+        recipe: Recipe,
+        noise: Noise,
+        budget: Budget,
+    ) -> MethodOutput:
+        """:meth:`protect`, of records that need not be in the columns.
+
+        Parameters
+        ----------
+        columns : sequence of PublicColumn
+            Of which only what is public is looked at.
+        n_records : int
+        records_on : function
+            The records, as points of the scales that it is called with.
+        recipe, noise, budget
+            As of :meth:`protect`.
+        """
         chance = chance_from(noise)
-        measured, scales, plan = self._measure(columns, recipe, noise, budget, chance)
+        measured, scales, plan = self._measure(columns, n_records, records_on, recipe, noise, budget, chance)
         points = draw_from(measured, chance)
         arrays = {
             column.name: column.publish(scale.values_of(drawn, chance.random(len(drawn))))
@@ -138,11 +164,19 @@ class RankedGraph(PrivateMethod):
     ) -> MethodOutput:
         """What is spent, without drawing anything."""
         noise = Silence()
-        measured, _, plan = self._measure(columns, recipe, noise, budget, chance_from(noise))
+        n_records, records_on = len(columns[0].values), _records_in(columns)
+        measured, _, plan = self._measure(columns, n_records, records_on, recipe, noise, budget, chance_from(noise))
         return self._output({}, recipe, plan, measured.n_records, len(columns), budget)
 
     def _measure(
-        self, columns: Sequence[PublicColumn], recipe: Recipe, noise: Noise, budget: Budget, chance: np.random.Generator
+        self,
+        columns: Sequence[PublicColumn],
+        n_records: int,
+        records_on: RecordsOn,
+        recipe: Recipe,
+        noise: Noise,
+        budget: Budget,
+        chance: np.random.Generator,
     ) -> tuple[Measured, list[Scale], Plan]:
         assert recipe.privacy is not None
         origins = option_of(recipe, "origins")
@@ -150,7 +184,7 @@ class RankedGraph(PrivateMethod):
             Scale.of(column, origins[column.name] * column.steps_per_unit if column.name in origins else None)
             for column in columns
         ]
-        n_records, n_ordered = len(columns[0].values), sum(scale.ordered for scale in scales)
+        n_ordered = sum(scale.ordered for scale in scales)
         plan = make_plan(
             n_records,
             recipe.privacy.epsilon,
@@ -160,9 +194,8 @@ class RankedGraph(PrivateMethod):
             n_more=option_of(recipe, "tables"),
             with_tables=self.with_tables,
         )
-        records = Records([scale.points_of(column.values) for scale, column in zip(scales, columns, strict=True)])
         measured = measure(
-            records,
+            records_on(scales),
             scales,
             n_records,
             plan,
@@ -195,6 +228,13 @@ class RankedGraph(PrivateMethod):
     def findings(self, table: pa.Table, recipe: Recipe) -> list[Finding]:
         """Only that values are public ones can be seen."""
         return [check_public_values(table, recipe)]
+
+
+def _records_in(columns: Sequence[PublicColumn]) -> RecordsOn:
+    """The records that columns hold."""
+    return lambda scales: Records(
+        [scale.points_of(column.values) for scale, column in zip(scales, columns, strict=True)]
+    )
 
 
 class RankedCopula(RankedGraph):

@@ -22,7 +22,6 @@ from microagg.releases.input import read_released
 from microagg.releases.release import MANIFEST, read_as_written
 from microagg.releases.strategy import strategy_of
 from microagg.schema.attribute import Role
-from microagg.statements.exposure import recheck_exposure
 from microagg.statements.requirements import find_requirements
 from microagg.tables.phrases import columns_phrase, names_phrase
 from microagg.tables.text.dialect import Dialect
@@ -144,28 +143,33 @@ def _check_columns(table: pa.Table, recipe: Recipe) -> Finding:
 
 def _columns_of_release(release: PublishedFolder) -> list[Finding]:
     """No column too many, none too few, and nothing beside the values that no record needs."""
-    table, recipe = release.table, release.recipe
-    found = _check_columns(table, recipe)
+    recipe = release.recipe
     due = own_columns_of(recipe) or recipe.schema.published
-    absent = absent_from(table, due)
-    if found.holds and absent:
-        return [Finding("columns", False, f"not there: {columns_phrase(absent)}")]
-    return [found, *values_out_of_type(table), check_form(release)]
+    broken: list[Finding] = []
+    for name, table in zip(release.table_names, release.tables(), strict=True):
+        found = _check_columns(table, recipe)
+        absent = absent_from(table, due)
+        if found.holds and absent:
+            found = Finding("columns", False, f"not there: {columns_phrase(absent)}")
+        if found.holds and table.column_names != release.table.column_names:
+            found = Finding("columns", False, f"those of {name} stand in another order")
+        if not found.holds:
+            return [found]
+        broken += values_out_of_type(table)
+    return [found, *broken[:1], check_form(release)]
 
 
 def _promise_of_release(release: PublishedFolder) -> list[Finding]:
     """What is promised, as far as it can be seen on the table."""
-    cells = [(block["attributes"], block["smallest_cell"]) for block in release.blocks]
     required = find_requirements(release.typed, release.recipe, release.table) if release.recipe.protect else []
-    return [*release.strategy.find_promise(release.table, cells), *required]
+    return [*release.find_promise(), *required]
 
 
 def _exposure_of_release(release: PublishedFolder) -> list[Finding]:
     """What the statement says about what k does not hide, as far as the table shows it."""
     if not (release.strategy.is_counted and release.blocks):
         return []
-    statement = release.statement if isinstance(release.statement, dict) else {}
-    return [recheck_exposure(release.table, release.recipe, statement)]
+    return [release.recheck_exposure()]
 
 
 CHECKS: tuple[Callable[[PublishedFolder], list[Finding]], ...] = (

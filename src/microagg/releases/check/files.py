@@ -25,7 +25,7 @@ def check_files(release: PublishedFolder) -> list[Finding]:
     promised = release.hashes
     reports = (REPORT, REPORT_JSON)
     either = any(name in promised or (release.folder / name).exists() for name in reports)
-    expected = (release.table_name, STATEMENT, STATEMENT_TEXT, *(reports if either else ()))
+    expected = (*release.table_names, STATEMENT, STATEMENT_TEXT, *(reports if either else ()))
     findings = [_check_file(release.folder, name, promised.get(name)) for name in expected]
     unknown = sorted(set(promised) - set(expected))
     if unknown:
@@ -48,18 +48,23 @@ def _check_file(folder: Path, name: str, digest: str | None) -> Finding:
 
 def check_form(release: PublishedFolder) -> Finding:
     """Whether the file of the table holds nothing but the table: no mark on a record, no label that none needs."""
-    path = release.folder / release.table_name
-    name = f"form of {release.table_name}"
+    several = "" if len(release.table_names) == 1 else f" and {len(release.table_names) - 1:,} more"
+    name = f"form of {release.table_name}{several}"
     if not release.same_version:
         return Finding(name, True, f"not compared: written by microagg {release.manifest.get('microagg')}")
-    file_format = format_of(path)
+    file_format = format_of(release.table_name)
     if not isinstance(file_format, WritableFormat):
         return Finding(name, False, f"microagg does not write {file_format.title}")
     versions = release.manifest.get("versions")
     alike = isinstance(versions, dict) and all(versions.get(one) == version(one) for one in _WRITERS)
-    form = file_format.compare_form(path, same_libraries=alike)
-    how_exactly = "to the byte" if form.is_to_the_byte else "as far as its labels, categories and headers show"
-    return Finding(name, not form.fault, form.fault or f"it is written as microagg writes, {how_exactly}")
+    is_exact = True
+    for one in release.table_names:
+        form = file_format.compare_form(release.folder / one, same_libraries=alike)
+        if form.fault:
+            return Finding(name, False, f"{one}: {form.fault}" if several else form.fault)
+        is_exact = is_exact and form.is_to_the_byte
+    how_exactly = "to the byte" if is_exact else "as far as its labels, categories and headers show"
+    return Finding(name, True, f"it is written as microagg writes, {how_exactly}")
 
 
 def check_receipt(folder: Path, given: str | Path | None) -> list[Finding]:

@@ -22,7 +22,14 @@ from microagg.releases.folder.json_files import same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
 from microagg.statements.manifest import FORMAT, LIBRARIES
-from microagg.statements.promises import describe_aggregation, describe_rearrangement, describe_schema, describe_space
+from microagg.statements.promises import (
+    ENGINES_IN_PARTS,
+    describe_aggregation,
+    describe_engine,
+    describe_rearrangement,
+    describe_schema,
+    describe_space,
+)
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
@@ -77,7 +84,7 @@ def _are_blocks_of_recipe(release: PublishedFolder, blocks: Sequence[tuple[str, 
 def _fault_of_cells(release: PublishedFolder, block: Mapping[str, Any]) -> str:
     """Whether so many cells of such sizes can hold the records."""
     n_cells, smallest, largest = (block[key] for key in ("n_cells", "smallest_cell", "largest_cell"))
-    n_records = release.table.num_rows
+    n_records = release.n_rows
     if release.rows_are_statistics:
         n_records = release.manifest["input"]["n_records"]
     if not release.recipe.k <= smallest <= largest:
@@ -103,7 +110,9 @@ def _fault_of_frame(release: PublishedFolder) -> str:
         return "lists other libraries than microagg uses"
     if not all(VERSION.fullmatch(version) for version in versions.values()):
         return "lists versions that are not versions"
-    if sorted(manifest["output"]) != ["sha256", "table"] or not all(map(_SHA256.fullmatch, release.hashes.values())):
+    if sorted(manifest["output"]) not in (["sha256", "table"], ["sha256", "tables"]) or not all(
+        map(_SHA256.fullmatch, release.hashes.values())
+    ):
         return "lists files without their SHA-256"
     plain = json.loads(json.dumps(release.recipe.as_dict(), default=str))
     return "" if same(plain, manifest["recipe"]) else "has a recipe with keys or values that no recipe has"
@@ -134,8 +143,11 @@ def _fault_of_stages(release: PublishedFolder) -> str:
     partition = found.pop("partition")
     if not same([partition["method"], partition["k"]], [recipe.method, recipe.k]):
         return "states another method or k than its recipe"
-    if not release.is_private and set(partition) != {"method", "k", "blocks"}:
+    of_cells = {"method", "k", "blocks", *(() if release.engine is None else ("engine",))}
+    if not release.is_private and set(partition) != of_cells:
         return "says something about its cells that no release says"
+    if release.engine is not None and not _is_engine(release, release.engine):
+        return "says something about its parts that its recipe and files do not have"
     if any(set(block) - set(CellSizes.keys()) for block in release.blocks):
         return "says something about cells that no release says"
     if release.is_private:
@@ -150,6 +162,17 @@ def _fault_of_stages(release: PublishedFolder) -> str:
         or _fault_of_space(release, found["space"])
         or _fault_of_aggregate(release, found["aggregate"])
     )
+
+
+def _is_engine(release: PublishedFolder, stated: Mapping[str, Any]) -> bool:
+    """Whether parts are stated as the recipe sizes them, as many as there are files, and blocks that cells can fill."""
+    n_blocks = stated.get("n_blocks")
+    due = describe_engine(release.recipe, str(stated["name"]), len(release.table_names), n_blocks)
+    if not same(stated, due) or stated["name"] not in ENGINES_IN_PARTS:
+        return False
+    if release.recipe.method == "individual_ranking":
+        return n_blocks is None
+    return type(n_blocks) is int and len(release.table_names) <= n_blocks <= release.blocks[0]["n_cells"]
 
 
 def _is_rearrangement(stated: Mapping[str, Any], recipe: Recipe, n_cells: int) -> bool:

@@ -20,7 +20,7 @@ from microagg.releases.prepare import REMARKS as OF_MISSING
 from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
 from microagg.releases.rearrangement import limit_words
 from microagg.releases.values import VALUES_MIXED
-from microagg.statements.promises import SEEDED_NOISE
+from microagg.statements.promises import SEEDED_NOISE, formed_in_blocks
 from microagg.tables.formats.registry import format_of
 from microagg.tables.phrases import columns_phrase
 
@@ -69,6 +69,8 @@ def _due(release: PublishedFolder) -> Iterator[str]:
             yield SEEDED_NOISE
     elif recipe.sampling_weight is not None:
         yield f"representatives are weighted by {recipe.sampling_weight!r}"
+    if release.engine is not None and "n_blocks" in release.engine:
+        yield formed_in_blocks(release.engine["n_blocks"], len(release.table_names))
     stages = {stage["stage"]: stage for stage in release.manifest["stages"]}
     if not release.is_private and release.blocks:
         blocks = [block["attributes"] for block in release.blocks]
@@ -97,7 +99,7 @@ def _asked_for(release: PublishedFolder) -> Iterator[str]:
         yield STRATA
     protected = [name for name in recipe.schema.quasi_identifiers if name in release.table.column_names]
     tells_missing = format_of(release.folder / release.table_name).tells_missing_from_empty
-    missing = tells_missing and any(release.table[name].null_count for name in protected)
+    missing = tells_missing and any(release.has_missing(name) for name in protected)
     if recipe.missing.policy is MissingPolicy.OWN_CELL and missing and release.blocks:
         yield from OF_MISSING[MissingPolicy.OWN_CELL]
 

@@ -105,7 +105,7 @@ def _fault_of_ledger(release: PublishedFolder, statement: Statement) -> str:
 
 
 def _check_counts(release: PublishedFolder, statement: Statement) -> Finding:
-    n_rows = release.table.num_rows
+    n_rows = release.n_rows
     if not (isinstance(statement.n_records, int) and statement.n_records == n_rows):
         return Finding("recounts", False, f"the statement is about another number of records than {n_rows}")
     if not same([one.as_dict() for one in statement.recounts], [one.as_dict() for one in release.recounts]):
@@ -160,8 +160,8 @@ def _fault_of_sizes(release: PublishedFolder, left_out: int) -> str:
     n_input = release.manifest["input"]["n_records"]
     if release.rows_are_statistics:
         return ""
-    if n_input != release.table.num_rows + left_out:
-        return f"{n_input} records of the input, {release.table.num_rows} rows and {left_out} left out do not add up"
+    if n_input != release.n_rows + left_out:
+        return f"{n_input} records of the input, {release.n_rows} rows and {left_out} left out do not add up"
     return ""
 
 

@@ -36,8 +36,8 @@ def refuse_existing(path: Path, overwrite: bool, ours: Collection[str] = ()) -> 
     path : Path
     overwrite : bool
     ours : collection of str
-        Names, or beginnings of names that end in a dot, of what an earlier run wrote into a folder at `path`. A
-        folder with anything else in it is never replaced; an empty one is.
+        Names, or beginnings of names that end in a dot or a dash, of what an earlier run wrote into a folder at `path`.
+        A folder with anything else in it is never replaced; an empty one is.
     """
     refuse_place(path)
     sweep_orphans(path.absolute().parent)
@@ -52,7 +52,7 @@ def _refuse_existing(path: Path, overwrite: bool, ours: Collection[str]) -> None
     if path.is_dir() and not path.is_symlink():
         held = sorted(entry.name for entry in path.iterdir())
         others = [
-            name for name in held if name not in ours and not name.startswith(tuple(o for o in ours if o[-1] == "."))
+            name for name in held if name not in ours and not name.startswith(tuple(o for o in ours if o[-1] in ".-"))
         ]
         if others or (held and ours and not any(name in ours for name in held)):
             raise InputError(

@@ -23,10 +23,8 @@ from microagg.statements.manifest import InputDigest, sha256_of_file
 __all__ = ["Receipt", "receipt_beside", "receipts_beside"]
 
 FORMAT = 3
-NOTE = (
-    "Keep this file, do not publish it: it shows which input the release was made from, and which input record each "
-    "published row stands for."
-)
+NOTE = "Keep this file, do not publish it: it shows which input the release was made from"
+NOTE_OF_ORIGINS = ", and which input record each published row stands for"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Receipt:
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "note": NOTE,
+            "note": f"{NOTE}{'' if self.origins is None else NOTE_OF_ORIGINS}.",
             "id": self.id,
             "input_sha256": self.input.sha256,
             "salt": self.input.salt,

@@ -27,17 +27,22 @@ class SavedRelease:
 
     Attributes
     ----------
-    folder, table : Path
+    folder : Path
+    tables : tuple of Path
+        The files of the table; several if it was released in parts.
     recipe : Recipe
         Of the manifest.
     statement, manifest : mapping
+    in_parts : bool
+        Whether the table was released in parts.
     """
 
     folder: Path
-    table: Path
+    tables: tuple[Path, ...]
     recipe: Recipe = field(repr=False)
     statement: Mapping[str, Any] = field(repr=False)
     manifest: Mapping[str, Any] = field(repr=False)
+    in_parts: bool = False
 
     @classmethod
     def open(cls, folder: Path) -> SavedRelease:
@@ -50,15 +55,33 @@ class SavedRelease:
         """
         try:
             manifest, statement = read_json(folder / MANIFEST), read_json(folder / STATEMENT)
-            table, recipe = folder / str(manifest["output"]["table"]), recipe_of(manifest)
+            in_parts = "tables" in manifest["output"]
+            names = manifest["output"]["tables"] if in_parts else [manifest["output"]["table"]]
+            tables, recipe = tuple(folder / str(name) for name in names), recipe_of(manifest)
             str(manifest["id"])
         except FileNotFoundError:
             raise TableError(f"{folder.name!r} is not a release: it lacks its manifest or statement") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TableError(f"the manifest or statement of {folder.name!r} is damaged") from None
-        if not table.is_file() or table.parent != folder:
+        if not tables or any(not table.is_file() or table.parent != folder for table in tables):
             raise TableError(f"{folder.name!r} is not a release: it lacks the table that its manifest names")
-        return cls(folder, table, recipe, statement, manifest)
+        return cls(folder, tables, recipe, statement, manifest, in_parts)
+
+    @property
+    def table(self) -> Path:
+        """The table, in one file.
+
+        Raises
+        ------
+        InputError
+            If it was released in parts.
+        """
+        if self.in_parts:
+            raise InputError(
+                f"the table of {self.folder.name!r} lies in several files. 'microagg check', 'evaluate' and 'report' "
+                "take the folder; in Python, microagg.evaluate_files does"
+            )
+        return self.tables[0]
 
 
 def recipe_of(manifest: Mapping[str, Any]) -> Recipe:

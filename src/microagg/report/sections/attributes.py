@@ -33,7 +33,7 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
     if source.describes_sample:
         notes.append(
             f"Distributions are those of a random sample of {source.described[0].n_records} of "
-            f"{source.released.n_records} records."
+            f"{source.n_records} records."
         )
     if source.undeclared:
         notes.append(
@@ -118,6 +118,9 @@ def _distribution(after: Any, before: Any, attribute: Any, source: ReportSource)
 def _missing(count: int, total: int, source: ReportSource) -> str:
     if source.internal:
         return f"{count} of {total}"
+    if source.n_in_parts is not None:  # a count of a sample says nothing exact about the table
+        share = f"about {count / total:.0%}" if count >= total / 100 else "less than 1 %"
+        return share if count else "none in the sample"
     if count == 0:
         return "none"
     if count < source.least or total - count < source.least:

@@ -43,6 +43,11 @@ def _cells(source: ReportSource) -> dict[str, Any]:
                 "Classes were found in the released table: records with equal quasi-identifiers. A class is a cell, or "
                 "several that publish the same."
             )
+    if source.n_in_parts is not None:
+        facts["notes"].append(
+            "The table lies in several files. How many classes there are of which size, and how the loss spreads over "
+            "them, is not worked out for such tables."
+        )
     facts["blocks"] += [_sizes(block) for block in found.blocks[:BLOCKS_SHOWN]]
     if found.n_blocks > BLOCKS_SHOWN:
         facts["notes"].append(f"The first {BLOCKS_SHOWN} of {found.n_blocks} blocks of cells are shown.")

@@ -24,6 +24,9 @@ def _correlations(source: ReportSource) -> dict[str, Any]:
     notes = [*found.problems]
     if found.has_more:
         notes.append(f"Correlations are those of the first {CORRELATED} numeric or ordinal attributes.")
+    if source.n_in_parts is not None:
+        n_described = source.described[0].n_records
+        notes.append(f"Correlations are those of a sample of {n_described} of {source.n_records} records.")
     digits = 4 if source.internal else 2
     facts: dict[str, Any] = {"names": list(found.names), "after": _rounded(found.after, digits)}
     if found.before is not None:

@@ -42,6 +42,8 @@ def _measures(source: ReportSource) -> dict[str, Any]:
     notes = _notes(results, source)
     if source.internal:
         facts = {about: [_exact(one) for one in found if one.about == about] for about in ("utility", "risk")}
+        if found.per_record is None:
+            notes.append("Single records are not looked at in a table of this size.")
         return {**facts, "notes": notes, "per_record": _per_record(found, results, source)}
     public = describe_publicly(found)
     facts = {about: [public[one.name] for one in _public(found) if one.about == about] for about in ("utility", "risk")}
@@ -61,6 +63,8 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
         notes.append(
             f"With more than {MOST_PAIRED} attributes, a quick report does not compare the correlations of every two."
         )
+    if results.evaluation is not None and results.evaluation.sampled is not None:
+        notes += [results.evaluation.sampled.as_text(), *results.evaluation.sampled.remarks]
     if results.n_sampled is not None:
         notes.append(
             f"{', '.join(results.estimated)}: estimated on {results.n_sampled} of {source.released.n_records} records "
@@ -114,9 +118,8 @@ def _changes(found: Evaluation, source: ReportSource) -> list[dict[str, Any]]:
 
 def _per_record(found: Evaluation, results: MeasureResults, source: ReportSource) -> list[dict[str, Any]]:
     """The spread of measures over records, and which records are most at risk."""
-    assert found.per_record is not None
     facts = []
-    for name, values in found.per_record.values.items():
+    for name, values in (found.per_record.values if found.per_record is not None else {}).items():
         known = np.flatnonzero(np.isfinite(values.values))
         if not len(known):
             continue

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Column"]
 
 # Above this a float64 cannot hold every integer, so such columns are counted from their smallest value.
-_EXACT_INTEGERS = 2**52
+EXACT_INTEGERS = 2**52
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Column:
         return bool(types.is_integer(t) or types.is_floating(t) or types.is_decimal(t))
 
     @cached_property
-    def _integers(self) -> IntArray | None:
+    def integers(self) -> IntArray | None:
         """Integer and temporal values as int64 with missing as 0; None for other types."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -104,7 +104,7 @@ class Column:
 
         Where one was given (:attr:`counted_from`), as by declared bounds, it is that one, whatever the values are.
         """
-        integers = self._integers
+        integers = self.integers
         if integers is not None and self.counted_from is not None:
             return self.counted_from
         if integers is None or self.missing.all():
@@ -113,15 +113,15 @@ class Column:
         low, high = int(present.min()), int(present.max())
         if high - low >= 2**62:
             raise TableError(f"column {self.name!r} spans more than 64-bit arithmetic can average")
-        return low if self.is_temporal or max(-low, high) > _EXACT_INTEGERS else 0
+        return low if self.is_temporal or max(-low, high) > EXACT_INTEGERS else 0
 
     @property
     def _stored_range(self) -> tuple[int, int]:
         """What integers of this column may be published: those its type can hold, and what it holds already."""
         limits = stored_range(self.values.type)
         assert limits is not None
-        assert self._integers is not None
-        present = self._integers[~self.missing]
+        assert self.integers is not None
+        present = self.integers[~self.missing]
         if not len(present):
             return limits
         return min(limits[0], int(present.min())), max(limits[1], int(present.max()))
@@ -156,8 +156,8 @@ class Column:
 
         if pa.types.is_date(self.values.type):
             return float(self.unit)
-        assert self._integers is not None
-        present = self._integers[~self.missing]
+        assert self.integers is not None
+        present = self.integers[~self.missing]
         for seconds in (86_400, 3_600, 60, 1):
             step = seconds * self.unit
             if not (present % step).any():
@@ -174,7 +174,7 @@ class Column:
         """
         import pyarrow as pa
 
-        integers = self._integers
+        integers = self.integers
         if integers is not None:
             numbers = (integers - self.origin).astype(np.float64)
             numbers[self.missing] = np.nan
@@ -199,7 +199,7 @@ class Column:
         Beyond 2^53 a float cannot hold every integer, and near ones fall together; :meth:`numbers` keeps them
         apart, but counts from the smallest value of the column.
         """
-        integers = self._integers
+        integers = self.integers
         if integers is None:
             return self.numbers()
         numbers = integers.astype(np.float64)
@@ -219,7 +219,7 @@ class Column:
 
         Values must lie within the bounds (:meth:`n_outside`).
         """
-        if self._integers is None:
+        if self.integers is None:
             return self
         first, last = (min(max(math.floor(self._bound(bound)), -(2**63)), 2**63 - 1) for bound in (low, high))
         # From the middle where differences to an end could be beyond 64 bits.
@@ -228,7 +228,7 @@ class Column:
     def n_outside(self, low: float | dt.date, high: float | dt.date) -> int:
         """How many values lie outside declared bounds; integers and moments are compared exactly."""
         first, last = self._bound(low), self._bound(high)
-        integers = self._integers
+        integers = self.integers
         if integers is None:
             numbers = self.absolute()
             return int(((numbers < first) | (numbers > last)).sum())
@@ -269,7 +269,7 @@ class Column:
         t = self.values.type
         if pa.types.is_null(t):
             return pa.nulls(len(numbers))
-        if self._integers is None:
+        if self.integers is None:
             most = float_range(t)
             array = pa.array(np.clip(numbers, -most, most), mask=missing, type=pa.float64()).cast(t)
         else:

@@ -1,0 +1,1 @@
+"""Commands on tables that are released in parts."""

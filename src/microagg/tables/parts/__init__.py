@@ -1,0 +1,1 @@
+"""Tables that lie in several files, or on heaps of rows."""
