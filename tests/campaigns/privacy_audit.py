@@ -210,5 +210,5 @@ CAMPAIGN = Campaign(
     case=case,
     quick=4,
     long=20 * len(CASES),
-    seconds=300.0,
+    seconds=1_200.0,
 )
