@@ -122,13 +122,6 @@ def test_spark_writes_what_the_out_of_core_engine_writes(tmp_path, session_at, m
     assert hashes(tmp_path / "frame") == hashes(tmp_path / "machine")
     assert not [finding for finding in check_release(tmp_path / "frame") if not finding.holds]
 
-    # Every task fails once, after it has read what it needs.
-    fails_once(monkeypatch, tmp_path / "failed")
-    microagg.release_files(data, RECIPE, tmp_path / "again", engine="spark", session=session, seed=5)
-    assert hashes(tmp_path / "again") == hashes(tmp_path / "machine")
-    assert len(list((tmp_path / "failed").iterdir())) >= 3 * 2  # passes over the files, pieces of each
-    monkeypatch.undo()
-
     # What is wrong with the input is said as it is, without a value; nothing is left.
     wrong = put(people(300).set_column(2, "wage", [pa.array([1.0] * 299 + [float("inf")])]), tmp_path / "wrong")
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -178,10 +171,20 @@ def test_a_table_in_memory_is_no_source(tmp_path):
 
 
 @pytest.mark.skipif("not config.getoption('--cluster')", reason="takes a minute: make test-spark")
-def test_names_types_and_counts_on_spark(tmp_path, session_at):
+def test_names_types_counts_and_failures_on_spark(tmp_path, session_at, monkeypatch):
     session = session_at("local[2,4]")
     data = put(people(), tmp_path / "data")
     frame = session.read.parquet(str(data))
+    monkeypatch.setattr("microagg.engines.files._RECORDS_OF_PIECE", 1_000)
+    release_out_of_core(data, RECIPE, tmp_path / "machine", seed=5)
+
+    # Every task fails once, after it has read what it needs.
+    fails_once(monkeypatch, tmp_path / "failed")
+    microagg.release_files(data, RECIPE, tmp_path / "again", engine="spark", session=session, seed=5)
+    assert hashes(tmp_path / "again") == hashes(tmp_path / "machine")
+    assert len(list((tmp_path / "failed").iterdir())) >= 3 * 2  # passes over the files, pieces of each
+    monkeypatch.undo()
+
     # Names and types as Spark has them.
     odd = frame.selectExpr("age as `a.b`", "wage as `c``d`", "current_timestamp() as seen", "array(1) as list")
     chosen = Recipe(
