@@ -82,7 +82,7 @@ CAMPAIGN = Campaign(
     name="both_roads",
     promise="NumPy forms the very cells that the kernels form",
     case=case,
-    quick=60,
+    quick=30,
     long=20_000,
     seconds=300.0,
 )

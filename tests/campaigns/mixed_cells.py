@@ -68,7 +68,7 @@ CAMPAIGN = Campaign(
     name="mixed_cells",
     promise="cells of numbers and codes are the same on every road, and those of coordinates but for ties",
     case=case,
-    quick=12,
+    quick=6,
     long=3000,
     seconds=300.0,  # the first cases of a process compile
 )
