@@ -105,6 +105,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/cross_moment.py
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/differential_privacy.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/large_tables.py

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from microagg.evaluation.compare import Comparison, compare
     from microagg.evaluation.evaluate import evaluate
     from microagg.evaluation.result import Evaluation
+    from microagg.explanations.explain import explain
+    from microagg.explanations.explanation import Explanation
     from microagg.frontier.frontier import Frontier
     from microagg.frontier.sweep import sweep
     from microagg.partition import (
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
+    from microagg.risk.assess import assess_risk
+    from microagg.risk.assessment import RiskAssessment
     from microagg.schema.attribute import Attribute
     from microagg.schema.schema import Schema
     from microagg.schema.taxonomy import Taxonomy
@@ -55,6 +59,7 @@ __all__ = [
     "Attribute",
     "Comparison",
     "Evaluation",
+    "Explanation",
     "Frontier",
     "GuaranteeError",
     "IndividualRanking",
@@ -67,13 +72,16 @@ __all__ = [
     "Projection",
     "Recipe",
     "Release",
+    "RiskAssessment",
     "Schema",
     "Taxonomy",
     "__version__",
+    "assess_risk",
     "compare",
     "datasets",
     "evaluate",
     "evaluate_files",
+    "explain",
     "read_table",
     "rearrange",
     "refine",
@@ -98,12 +106,16 @@ _HOME = {
     "Evaluation": "microagg.evaluation.result",
     "evaluate": "microagg.evaluation.evaluate",
     "evaluate_files": "microagg.engines.evaluation.evaluate_files",
+    "Explanation": "microagg.explanations.explanation",
+    "explain": "microagg.explanations.explain",
     "Frontier": "microagg.frontier.frontier",
     "GuaranteeError": "microagg.errors",
     "InputError": "microagg.errors",
     "MicroaggError": "microagg.errors",
     "Recipe": "microagg.recipe.recipe",
     "Release": "microagg.releases.release",
+    "RiskAssessment": "microagg.risk.assessment",
+    "assess_risk": "microagg.risk.assess",
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
     "read_table": "microagg.releases.input",

@@ -93,13 +93,25 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[:limit]} ..."
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` with the nearest known word, or an empty string if none is near.
+def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, any_case: bool = False) -> str:
+    """Return ``" Did you mean 'x'?"`` with the nearest known words, or an empty string if none is near.
+
+    Parameters
+    ----------
+    word : str
+    known : iterable of str
+    most : int, default 1
+        How many words are named at most.
+    any_case : bool, default False
+        Whether large and small letters count as the same.
 
     Examples
     --------
     >>> did_you_mean("stadardize", ["standardize", "weights"])
     " Did you mean 'standardize'?"
+    >>> did_you_mean("sse_st", ["SSE_SST", "SSE", "KS"], most=2, any_case=True)
+    " Did you mean 'SSE_SST' or 'SSE'?"
     """
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    spelled = {one.lower() if any_case else one: one for one in reversed(list(known))}
+    close = difflib.get_close_matches(word.lower() if any_case else word, list(spelled)[::-1], n=most, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(spelled[one]) for one in close)}?" if close else ""

@@ -41,7 +41,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     commands = [line.partition("#")[0].split()[1:] for block in blocks("") for line in block.splitlines()
                 if line.startswith("microagg ")]  # fmt: skip
     assert [command[0] for command in commands] == [
-        "init", "release", "check", "evaluate", "release", "budget", "budget", "sweep", "tradeoff", "evaluate",
+        "init", "risk", "release", "check", "evaluate", "release", "budget", "budget", "sweep", "tradeoff", "evaluate",
     ]  # fmt: skip
     for command in commands:
         if command[0] == "release" and finished not in Path("recipe.toml").read_text():

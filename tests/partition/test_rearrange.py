@@ -20,8 +20,7 @@ from microagg.partition.nominal import nominal_of
 from microagg.partition.rearrange.rearrange import rearrange_cells
 from microagg.partition.rearrange.rules import Demands
 from microagg.partition.rearrange.starts import records_per_cell, runs_of, stratified_cells
-from microagg.privacy.requirement import REQUIREMENTS, T_CLOSENESS, ConfidentialValues, Requirement
-from microagg.privacy.ways import Way
+from microagg.privacy.requirement import REQUIREMENTS, T_CLOSENESS, ConfidentialValues, Requirement, Way
 from microagg.privacy.within_cells import ValueTree
 from microagg.schema.attribute import Kind
 from microagg.schema.taxonomy import Taxonomy
@@ -189,6 +188,18 @@ def test_where_near_optimal_cells_satisfy_everything_a_search_loses_no_more_than
 
 
 @compiled
+def test_no_records_of_another_value_are_looked_for_where_values_are_many():
+    """A kernel once wrote before the beginning of rows without any place."""
+    from microagg.partition._kernels.random import seed_rng
+    from microagg.partition._kernels.rearrange.unlike import unlike_records
+
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    near, never = np.tile(np.arange(3, dtype=np.int32), (50, 1)), np.zeros(1, dtype=np.int64)
+    slow = getattr(unlike_records, "py_func", unlike_records)  # Python looks at every index, compiled code does not
+    found = slow(X, near, np.arange(50), 0, 4, 1, seed_rng([1, 2, 3, 4]), never, None)
+    assert found.shape == (50, 0)
+
+
 def test_a_time_limit_ends_a_search_with_valid_cells():
     rng = np.random.default_rng(8)
     X, y = rng.normal(size=(3000, 3)), rng.normal(size=3000)

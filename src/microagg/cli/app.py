@@ -13,11 +13,14 @@ from microagg.cli.check import check
 from microagg.cli.datasets import datasets
 from microagg.cli.demo import demo
 from microagg.cli.evaluate import evaluate
+from microagg.cli.explain.explain import explain
+from microagg.cli.explain.measures import measures
 from microagg.cli.init import init
 from microagg.cli.keygen import keygen
 from microagg.cli.methods import methods
 from microagg.cli.release import release
 from microagg.cli.report import report
+from microagg.cli.risk.command import risk
 from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
 
@@ -53,6 +56,7 @@ def _options(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     init,
+    risk,
     release,
     check,
     evaluate,
@@ -60,6 +64,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     tradeoff,
     sweep,
     methods,
+    measures,
+    explain,
     datasets,
     keygen,
     demo,

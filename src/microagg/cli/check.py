@@ -26,6 +26,10 @@ def check(
     signed_by: Annotated[
         Path | None, typer.Option("--signed-by", help="A public key: the release must be signed by it.")
     ] = None,
+    original: Annotated[
+        Path | None,
+        typer.Option(help="The input, for its holder: counts the units of [unit] again, with the receipt."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     *,
     flags: InputFlags,
@@ -42,9 +46,9 @@ def check(
             raise InputError(
                 "a release folder brings its own recipe; --recipe, --k and how a file is written are for files"
             )
-        findings = check_release(target, receipt=receipt, signed_by=signed_by)
-    elif receipt is not None or signed_by is not None:
-        raise InputError("--receipt and --signed-by are for the folder of a release, not for a file")
+        findings = check_release(target, receipt=receipt, signed_by=signed_by, original=original)
+    elif receipt is not None or signed_by is not None or original is not None:
+        raise InputError("--receipt, --signed-by and --original are for the folder of a release, not for a file")
     elif recipe is None:
         raise InputError("to check a file, say what its columns are: --recipe recipe.toml")
     else:

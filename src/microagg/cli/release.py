@@ -19,7 +19,7 @@ from microagg.cli.terminal import (
     shows_progress,
 )
 from microagg.errors import InputError
-from microagg.privacy.ways import Way
+from microagg.privacy.requirement import Way
 from microagg.tables.formats.registry import writable_names
 
 __all__ = ["release"]

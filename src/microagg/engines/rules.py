@@ -34,6 +34,8 @@ def refuse_unsupported(recipe: Recipe) -> None:
 def find_unsupported(recipe: Recipe) -> str:
     """What stands in the way of carrying out a recipe in parts, in a sentence; empty if nothing does."""
     method, partition = recipe.entry, recipe.partition
+    if recipe.unit is not None:
+        return f"[unit], since records of one unit may lie in several parts. Leave it out, or {_LOCAL}"
     if recipe.method in FROM_COUNTS:
         return find_unsupported_counts(recipe)
     if recipe.method not in IN_BLOCKS:

@@ -156,6 +156,7 @@ class Context:
             Need.CATEGORIES: bool(self.categories),
             Need.HOLDOUT: self.holdout is not None,
             Need.TARGET: self.options.get("target") is not None,
+            Need.WEIGHTS: self.options.get("sampling_weight") is not None,
         }
         return "" if met[need] else f"needs {need}"
 

@@ -7,17 +7,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from microagg.errors import ParameterError, did_you_mean
 from microagg.evaluation.result import About, Better, Measure, RowKind, Values
+from microagg.tables.words import NO_WORDS, Words
 
 if TYPE_CHECKING:
     from microagg.evaluation.context import Context
 
-__all__ = ["Definition", "MeasureResult", "Need", "choose"]
+__all__ = ["Definition", "Limit", "MeasureResult", "Need", "choose"]
 
 
 _ORDER = {RowKind.RANKS: 0, RowKind.MEANS: 1, RowKind.DRAWN: 2, RowKind.RECORDS: 3}
@@ -33,6 +34,26 @@ class Need(StrEnum):
     CELLS = "cells with confidential attributes"
     HOLDOUT = "a holdout"
     TARGET = "a target"
+    WEIGHTS = "sampling weights, of which a recipe says in which column they are"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A largest possible value that depends on the tables.
+
+    Attributes
+    ----------
+    words : str
+        What it is, for whoever has no tables yet.
+    find : callable
+        From the context of an evaluation to the number.
+    """
+
+    words: str
+    find: Callable[[Context], float | None] = field(repr=False)
+
+    def __call__(self, context: Context) -> float | None:
+        return self.find(context)
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,8 @@ class Definition:
     holds_of : RowKind
         The least that rows must be: ranks if it looks at each attribute alone, means if it looks at how attributes go
         together, else records.
+    explained : Words
+        What `microagg explain`, reports and the page of measures say of it, in plain words.
     """
 
     name: str
@@ -93,6 +116,30 @@ class Definition:
     needs: tuple[Need, ...] = ()
     default: bool = True
     holds_of: RowKind = RowKind.RECORDS
+    explained: Words = NO_WORDS
+
+    @property
+    def range_words(self) -> str:
+        """The possible values, in words."""
+        if isinstance(self.high, Limit):
+            high: str | None = self.high.words
+        else:
+            high = "a limit that depends on the tables" if callable(self.high) else _plain(self.high)
+        low = _plain(self.low)
+        if low is None:
+            return "any number" if high is None else f"at most {high}"
+        return f"{low} and above, without limit" if high is None else f"{low} to {high}"
+
+    @property
+    def formula_words(self) -> str:
+        """The formula with the options of an evaluation as they are by default."""
+        return self.formula.format_map({"lambda_": 0.5, "target": "target"})
+
+    def without_value(self, why: str, options: Mapping[str, Any]) -> Measure:
+        """The measure where it was not taken."""
+        formula = self.formula.format_map(options)
+        words = self.explained.plain
+        return Measure(self.name, None, self.low, None, self.better, formula, note=why, about=self.about, words=words)
 
     def measure(self, context: Context) -> tuple[Measure, Values | None]:
         """Compute it, or say what is lacking; with the seconds it took, and values per record if there are any."""
@@ -122,8 +169,13 @@ class Definition:
             self.about,
             _finite(result.baseline),
             details,
+            self.explained.plain,
         )
         return measure, result.records
+
+
+def _plain(number: float | None) -> str | None:
+    return None if number is None else f"{number:g}"
 
 
 def _finite(value: float | None) -> float | None:

@@ -140,6 +140,7 @@ def evaluate(
         "target": target,
         "test": tests,
         "model": model,
+        "sampling_weight": getattr(recipe, "sampling_weight", None),
     }
     return judge(
         before,
@@ -167,7 +168,14 @@ def judge(
     seed: int = 0,
 ) -> Evaluation:
     """Measure a released table of which it is known what its rows are; :func:`evaluate` finds that out."""
-    usual: dict[str, Any] = {"lambda_": 0.5, "known": (), "target": None, "test": None, "model": "gradient_boosting"}
+    usual: dict[str, Any] = {
+        "lambda_": 0.5,
+        "known": (),
+        "target": None,
+        "test": None,
+        "model": "gradient_boosting",
+        "sampling_weight": None,
+    }
     options = usual | dict(options or {})
     _check_columns(before, after, holdout, schema)
     chosen = choose(all_measures(), measures)

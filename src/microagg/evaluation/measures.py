@@ -7,9 +7,12 @@ from microagg.evaluation.definition import Definition
 from microagg.evaluation.risk import RISK
 from microagg.evaluation.utility import UTILITY
 
-__all__ = ["OWN_BY_DEFAULT", "all_measures", "measure_named", "register_measure", "unregister_measure"]
+__all__ = ["OWN", "OWN_BY_DEFAULT", "all_measures", "measure_named", "register_measure", "unregister_measure"]
 
 _measures: dict[str, Definition] = {one.name: one for one in (*UTILITY, *RISK)}
+
+OWN = tuple(_measures)
+"""Names of all measures, without what was registered."""
 
 OWN_BY_DEFAULT = tuple(one.name for one in _measures.values() if one.default)
 """What is measured where no choice is made, without what was registered."""

@@ -63,6 +63,8 @@ class Measure:
         What chance alone would reach, where that is known: a risk at its baseline is not caused by this release.
     details : mapping of str to float or None
         The same per attribute (or per window, per model, ...) where `value` sums up.
+    words : str
+        What it means, in plain words; empty of measures that others registered without them.
     """
 
     name: str
@@ -77,9 +79,13 @@ class Measure:
     about: About = "utility"
     baseline: float | None = None
     details: Mapping[str, float | None] = field(default_factory=dict)
+    words: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"details": dict(self.details)}
+        """All but the words, which `microagg explain` has."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "words"} | {
+            "details": dict(self.details)
+        }
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.methods.method import Method
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 __all__ = ["COEFFICIENTS_PROMISE", "SPECTRA_PROMISE", "moments_name", "numbered_methods", "with_moments"]
 
@@ -18,6 +19,12 @@ COEFFICIENTS_PROMISE = "epsilon-DP of the microaggregated data set, given the pa
 SPECTRA_PROMISE = (
     "epsilon-individual-DP of the microaggregated data set, given the partition, as the paper defines it; not of the "
     "original records"
+)
+_PAGE = "docs/algorithms/cross_moment.md"
+_MASKED = "statistic of a cell + Laplace noise of scale sensitivity / (share of epsilon)"
+_GIVEN_THE_PARTITION = (
+    "It protects the table of cells, taken as given, not the original records: who was put together with whom depends "
+    "on the records. Noise on moments needs cells of some hundred records."
 )
 _DOMAIN_SPACE = "public bounds: every attribute scaled to [0, 1]"
 
@@ -42,6 +49,13 @@ def with_moments(base: Method) -> Method:
         reference=_REFERENCE,
         kinds=(Kind.NUMERIC,),
         data_free_space=False,
+        explained=Words(
+            f"It forms the cells of {base.name}, adds noise to the mean and the moments of each cell, and draws new "
+            "records from these. So a release keeps how values spread within cells, not their means alone.",
+            _GIVEN_THE_PARTITION,
+            formula=_MASKED,
+            more=_PAGE,
+        ),
     )
 
 
@@ -64,6 +78,14 @@ def _entry(method: PaperMethod, mdav: Method) -> Method:
         aggregate=f"{kept}{', as spectra' if plan.spectra else drawn}",
         reference=_REFERENCE,
         kinds=(Kind.NUMERIC,),
+        explained=Words(
+            f"It is method {method.number} of the cross-moment paper. {method.summary}",
+            _GIVEN_THE_PARTITION
+            if method.noise
+            else "It is a baseline without noise: no differential privacy follows.",
+            formula=_MASKED if method.noise else "statistics of each cell of at least k records, without noise",
+            more=_PAGE,
+        ),
     )
     if method.noise:
         shares = "" if plan.shares is None else f" ({', '.join(f'{share:g}' for share in plan.shares)})"

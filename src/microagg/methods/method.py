@@ -11,6 +11,7 @@ from typing import Any, Literal
 from microagg._deprecation import RenamedAttribute
 from microagg._validation import Constraint
 from microagg.schema.attribute import Kind
+from microagg.tables.words import NO_WORDS, Words
 
 __all__ = ["K_ANONYMOUS", "PUBLIC_SPACE", "Method"]
 
@@ -54,6 +55,8 @@ class Method:
         Its number in the paper it is from, if that numbers its methods.
     tables : dict of dict
         Keys of the recipe's tables that the method fixes.
+    explained : Words
+        What `microagg explain` says of it, in plain words.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Method:
     whole_table: bool = False
     number: str = ""
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    explained: Words = NO_WORDS
 
     labels = RenamedAttribute("Method.labels", "partitions", gone_in="0.3")
 

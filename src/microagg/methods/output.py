@@ -28,6 +28,8 @@ class CellSizes:
     ----------
     attributes : tuple of str
     n_cells, smallest_cell, largest_cell : int
+    fewest_units : int or None
+        Units in the cell that has the fewest, where records have units.
     spiked : tuple of str
         Attributes whose draws keep how many records of a cell have the value that many share.
     search : dict
@@ -38,6 +40,7 @@ class CellSizes:
     n_cells: int
     smallest_cell: int
     largest_cell: int
+    fewest_units: int | None = None
     spiked: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
 
@@ -57,6 +60,7 @@ class CellSizes:
             "n_cells": self.n_cells,
             "smallest_cell": self.smallest_cell,
             "largest_cell": self.largest_cell,
+            **({} if self.fewest_units is None else {"fewest_units": self.fewest_units}),
             **({"spiked": list(self.spiked)} if self.spiked else {}),
             **({"search": dict(self.search)} if self.search else {}),
         }
@@ -66,13 +70,14 @@ class CellSizes:
 class Block:
     """Attributes that were put into cells together, and each record's cell (-1 if it was left out).
 
-    `spiked` and `search` are those of :class:`CellSizes`.
+    `spiked`, `search` and `fewest_units` are those of :class:`CellSizes`.
     """
 
     attributes: tuple[str, ...]
     labels: npt.NDArray[np.int64]
     spiked: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
+    fewest_units: int | None = None
 
     def __repr__(self) -> str:
         return f"Block(attributes={self.attributes!r})"
@@ -84,7 +89,8 @@ class Block:
     @property
     def sizes(self) -> CellSizes:
         """The cells as the manifest describes them."""
-        return CellSizes.of(self.attributes, np.bincount(self.labels), spiked=self.spiked, search=self.search)
+        more = {"fewest_units": self.fewest_units, "spiked": self.spiked, "search": self.search}
+        return CellSizes.of(self.attributes, np.bincount(self.labels), **more)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from microagg.privacy.models import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
+from microagg.privacy.unit_clauses import (
+    NOT_PROMISED_OF_UNITS,
+    ONE_RECORD_EACH,
+    TOGETHER,
+    WHOLE_UNIT,
+    assumed_of_units,
+    assumed_of_units_under_noise,
+)
 from microagg.tables.phrases import names_phrase
 
 __all__ = [
@@ -23,11 +32,6 @@ __all__ = [
     "drawn_from_cells",
     "k_anonymity",
 ]
-
-K_ANONYMITY = "k-anonymity"
-DRAWN = "drawn from cells of at least k"
-EPSILON_DP = "epsilon-differential privacy"
-EPSILON_IDP = "epsilon-individual differential privacy"
 
 # What a promise of differential privacy is about. Only a method whose whole output is proved may name the first.
 ORIGINAL_RECORDS = "the original records"
@@ -93,14 +97,29 @@ class Guarantee:
         return self.confidential is not None
 
     @property
+    def counts_units(self) -> bool:
+        """Whether it counts units (persons, households) and not their records."""
+        return WHOLE_UNIT in self.unit
+
+    @property
     def private(self) -> bool:
         """Whether it is a promise of differential privacy."""
         return self.model in (EPSILON_DP, EPSILON_IDP)
 
     @property
     def covers_records(self) -> bool:
-        """Whether it is epsilon-differential privacy of whole original records: only such promises add up to one."""
-        return (self.model, self.target, self.unit) == (EPSILON_DP, ORIGINAL_RECORDS, f"replace {_WHOLE_RECORD}")
+        """Whether it is epsilon-DP of whole original records, of one or of all of a unit: only such promises add up."""
+        whole = self.unit.startswith((f"replace {_WHOLE_RECORD}", f"replace {WHOLE_UNIT}"))
+        return (self.model, self.target) == (EPSILON_DP, ORIGINAL_RECORDS) and whole
+
+    @property
+    def protects_groups(self) -> bool:
+        """Whether it is about single original records and implies m times epsilon for m of them.
+
+        That goes from table to table, record by record. It does not where noise follows from the table at hand, or
+        what is protected is the table of cells.
+        """
+        return self.model == EPSILON_DP and ORIGINAL_RECORDS in self.target and MICROAGGREGATED not in self.target
 
     @property
     def title(self) -> str:
@@ -109,7 +128,7 @@ class Guarantee:
 
 
 ASSUMED_OF_CELLS = (
-    "each person or firm has one record in the table",
+    ONE_RECORD_EACH,
     "what an outsider can know is covered by the attributes declared quasi_identifier",
     "no other release of the same records is linked with this one",
 )
@@ -141,12 +160,15 @@ def k_anonymity(
     medoids: bool = False,
     guided_by: Sequence[str] = (),
     hidden: Sequence[str] = (),
+    key: str | None = None,
+    together: bool = False,
 ) -> Guarantee:
     """The promise of k-anonymity on `attributes`; with `order_kept` the rows are in the input's order.
 
     With `one_of_several` the attributes are one of several blocks, each with cells of its own; with `medoids` cells
     publish values of one of their own records; `guided_by` names attributes published as they are that helped to form
-    the cells; `hidden` names confidential attributes of which promises of their own are made.
+    the cells; `hidden` names confidential attributes of which promises of their own are made; with a `key`, which says
+    whose a record is, k counts units and not records, and with `together` all records of a unit are in one cell.
 
     References
     ----------
@@ -156,19 +178,26 @@ def k_anonymity(
     return Guarantee(
         model=K_ANONYMITY,
         parameters={"k": k},
-        unit="one record",
+        unit="one record" if key is None else f"{WHOLE_UNIT} (a person, firm or household), by {key!r}",
         target="which published record belongs to which person or firm",
         against=(
             "someone who knows the quasi-identifiers of a person or firm in the table, and no more: whichever "
-            f"published combination they compare with, at least {k} records share it"
+            "published combination they compare with, "
+            + (f"at least {k} records share it" if key is None else f"records of at least {k} units share it")
         ),
         attributes=tuple(attributes),
-        assumptions=clauses_of(*ASSUMED_OF_CELLS, ORDER_UNKNOWN if order_kept else ""),
+        assumptions=clauses_of(
+            *assumed_of_units(key),
+            *ASSUMED_OF_CELLS[1:],
+            ORDER_UNKNOWN if order_kept else "",
+        ),
         not_promised=clauses_of(
             "confidential values: if all records of a cell share one, it is known for all of them"
             + (f"; of {names_phrase(hidden)} the promises below say more" if hidden else ""),
             _less_diverse([name for name in guided_by if name not in hidden]) if set(guided_by) - set(hidden) else "",
             _PUBLISHED_AS_THEY_ARE,
+            *(() if key is None else NOT_PROMISED_OF_UNITS),
+            TOGETHER if together else "",
             _MEMBERSHIP,
             "differential privacy: cells depend on the records",
             "hiding of real values: each cell publishes those of one of its own records" if medoids else "",
@@ -256,6 +285,8 @@ def differential_privacy(
     bounds_from_data: Sequence[str] = (),
     order_kept: bool = False,
     equal_values: bool = True,
+    key: str | None = None,
+    max_records: int = 1,
     assumptions: Sequence[str] = (),
     not_promised: Sequence[str] = (),
 ) -> Guarantee:
@@ -280,6 +311,9 @@ def differential_privacy(
         Whether rows are in the input's order.
     equal_values : bool
         Whether records of one cell publish equal values, which show who was put together.
+    key : str or None
+        What says whose a record is: the promise is then about all records of one unit, of at most `max_records`.
+    max_records : int
     assumptions, not_promised : sequences of str
         What the method adds.
 
@@ -291,12 +325,16 @@ def differential_privacy(
     of_records = target == ORIGINAL_RECORDS
     if of_records and unprotected:
         target = f"the protected attributes of {target}"
-    whole = _WHOLE_RECORD if not unprotected else "the protected attributes of one record"
+    one = _WHOLE_RECORD if key is None else f"{WHOLE_UNIT} by {key!r} (at most {max_records})"
+    whole = one if not unprotected else f"the protected attributes of {one}"
     if bounds_from_data:
         target += (
             ", given the bounds that were read from them" if of_records else ", and given bounds read from the data"
         )
     subject = "that record" if of_records else "that record's part in its cell"
+    knows, says = "every record but one", "says"
+    if key is not None:
+        knows, subject, says = "every record but those of one unit", "those records", "say"
     within = " in the protected attributes" if unprotected else ""
     others = "any other value of the public domain" + (
         " that leaves the bounds as they are" if bounds_from_data else ""
@@ -309,7 +347,7 @@ def differential_privacy(
         )
     else:
         against = (
-            f"someone who knows every record but one, and all of the method: whatever {subject} says{within}, each "
+            f"someone who knows {knows}, and all of the method: whatever {subject} {says}{within}, each "
             f"possible release is as likely as under {others}, up to a factor of exp({epsilon:g})"
         )
     return Guarantee(
@@ -320,7 +358,7 @@ def differential_privacy(
         against=against,
         attributes=tuple(attributes),
         assumptions=clauses_of(
-            "each person or firm has one record in the table",
+            *assumed_of_units_under_noise(key, max_records),
             "the number of records is public, and so are columns, their labels, and declared bounds, categories and "
             "resolutions, from which types follow: none of these was read off the records",
             "no record could be outside the public domain: a table with missing values, undeclared categories, or "

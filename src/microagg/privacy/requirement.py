@@ -7,6 +7,7 @@ counted on a written file and measured by `evaluate` is one definition, in :mod:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +27,7 @@ from microagg.privacy.within_cells import (
 )
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
+from microagg.tables.words import NO_WORDS, Words
 
 __all__ = [
     "DISTINCT_L",
@@ -39,10 +41,20 @@ __all__ = [
     "ConfidentialValues",
     "Requirement",
     "RequirementKind",
+    "Way",
 ]
 
 _RANGE_SLACK = 1e-9  # 0.3 - 0.1 is a little less than 0.2
 _ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
+
+
+class Way(StrEnum):
+    """How cells are rearranged until they satisfy requirements."""
+
+    SEARCH = "search"
+    SWAP = "swap"
+    MERGE = "merge"
+    CLOSENESS_FIRST = "closeness_first"
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class RequirementKind:
         Whether the bound is a smallest value; otherwise it is a largest one.
     definition : str
         What is promised of every cell, in words.
+    explained : Words
+        What `microagg explain` says of it.
     """
 
     key: str
@@ -68,13 +82,42 @@ class RequirementKind:
     letter: str
     at_least: bool
     definition: str
+    explained: Words = NO_WORDS
 
+
+_L_DIVERSITY = "Machanavajjhala et al. (2007), doi:10.1145/1217299.1217302"
+_PAGE = "docs/guarantees.md#confidential-values-l-diversity-t-closeness-and-kin"
 
 DISTINCT_L = RequirementKind(
-    "distinct_l", "distinct l-diversity", "l", True, "the records of every class have at least l different values"
+    "distinct_l",
+    "distinct l-diversity",
+    "l",
+    True,
+    "the records of every class have at least l different values",
+    Words(
+        "Records that look alike have at least l different confidential values. Whoever finds a person's class is "
+        "left with l candidates.",
+        "The candidates need not be equally likely: one may have nearly all records. Two values may mean the same to "
+        "an intruder, and numbers that differ by a little count as different.",
+        _L_DIVERSITY,
+        "min over classes of #{different values} >= l",
+        _PAGE,
+    ),
 )
 P_SENSITIVE = RequirementKind(
-    "p_sensitive", "p-sensitivity", "p", True, "the records of every class have at least p different values"
+    "p_sensitive",
+    "p-sensitivity",
+    "p",
+    True,
+    "the records of every class have at least p different values",
+    Words(
+        "Records that look alike have at least p different confidential values. It is distinct l-diversity under the "
+        "name that goes with k-anonymity: p-sensitive k-anonymity.",
+        "The values need not be equally likely: one may have nearly all records of a class.",
+        "Truta & Vinay (2006), doi:10.1109/ICDEW.2006.116",
+        "min over classes of #{different values} >= p",
+        _PAGE,
+    ),
 )
 ENTROPY_L = RequirementKind(
     "entropy_l",
@@ -82,6 +125,15 @@ ENTROPY_L = RequirementKind(
     "l",
     True,
     "the entropy of the values of every class is at least ln(l): they are as diverse as l equally frequent values",
+    Words(
+        "The confidential values of records that look alike are as diverse as l values that are equally frequent. It "
+        "is stricter than counting, because a rare value counts little.",
+        "Where one value is frequent in the whole table, no class can reach a large l. It can then be promised only "
+        "by much larger classes, if at all.",
+        _L_DIVERSITY,
+        "min over classes of -sum q ln q >= ln(l), q the shares of the values",
+        _PAGE,
+    ),
 )
 RECURSIVE_C_L = RequirementKind(
     "recursive_c_l",
@@ -90,6 +142,14 @@ RECURSIVE_C_L = RequirementKind(
     False,
     "in every class the most frequent value has fewer than c times the records of all values from the l-th most "
     "frequent on",
+    Words(
+        "In each class, the most frequent confidential value is not too frequent against the rarer ones. Even whoever "
+        "rules out some values is left with doubt.",
+        "It is two numbers, c and l: neither alone says how strict it is. A larger c is a weaker promise.",
+        _L_DIVERSITY,
+        "in every class r_1 < c (r_l + ... + r_m), r the counts of values from the most frequent",
+        _PAGE,
+    ),
 )
 T_CLOSENESS = RequirementKind(
     "t_closeness",
@@ -98,9 +158,31 @@ T_CLOSENESS = RequirementKind(
     False,
     "the distribution of the values in every class is at most t away from that in the whole table, by the earth "
     "mover's distance",
+    Words(
+        "The confidential values of records that look alike are distributed nearly as in the whole table. Finding a "
+        "person's class then tells little more than the table does.",
+        "Small classes are far from the table by chance alone, so a small t needs large cells and costs utility. For "
+        "numbers it goes by their order, not by how far they are apart.",
+        "Li, Li & Venkatasubramanian (2007), doi:10.1109/ICDE.2007.367856",
+        "max over classes of EMD(distribution in the class, distribution in the table) <= t",
+        _PAGE,
+    ),
 )
 MAX_SHARE = RequirementKind(
-    "max_share", "largest share", "share", False, "no value has more than this share of the records of a class"
+    "max_share",
+    "largest share",
+    "share",
+    False,
+    "no value has more than this share of the records of a class",
+    Words(
+        "No confidential value has more than this share of the records that look alike. Whoever guesses a person's "
+        "value is right no more often than that.",
+        "A value that is frequent in the whole table can hardly be kept below its share there. A rare and grave value "
+        "is held to the same bound as a harmless one.",
+        "Wong et al. (2006), (alpha, k)-anonymity, doi:10.1145/1150402.1150499",
+        "max over classes and values of #{records with the value} / #{records of the class} <= share",
+        _PAGE,
+    ),
 )
 MIN_RANGE = RequirementKind(
     "min_range",
@@ -108,6 +190,14 @@ MIN_RANGE = RequirementKind(
     "range",
     True,
     "the numbers of every class span at least this much (dates in days, times in seconds)",
+    Words(
+        "The confidential numbers of records that look alike span at least this much. Finding a person's class does "
+        "not tell their number more exactly than that.",
+        "One outlier is enough to span the range: all other numbers of a class may be alike.",
+        "Zhang et al. (2007), (k, e)-anonymity, doi:10.1109/ICDE.2007.367857",
+        "min over classes of (largest - smallest number) >= range",
+        _PAGE,
+    ),
 )
 
 REQUIREMENTS = {

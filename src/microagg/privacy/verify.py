@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg._labels import label_combinations
+from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.tables.phrases import columns_phrase, names_phrase
 from microagg.tables.type_ranges import values_out_of_range
@@ -20,6 +21,7 @@ __all__ = [
     "Finding",
     "Recount",
     "absent_from",
+    "combinations_of",
     "find_drawn",
     "find_k",
     "finding_of_recount",
@@ -77,6 +79,20 @@ class Recount:
 
 def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
     """Count the combinations of `attributes`; a missing value counts as a value of its own."""
+    sizes = np.bincount(combinations_of(table, attributes))
+    below = sizes[sizes < k]
+    return Recount(
+        attributes=tuple(attributes),
+        n_records=int(table.num_rows),
+        n_combinations=len(sizes),
+        smallest=int(sizes.min(initial=table.num_rows)),
+        records_below=int(below.sum()),
+        k=k,
+    )
+
+
+def combinations_of(table: pa.Table, attributes: Sequence[str]) -> IntArray:
+    """For each record the number of its combination of `attributes`; missing is a value of its own."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -90,16 +106,7 @@ def recount(table: pa.Table, attributes: Sequence[str], k: int) -> Recount:
             raise TableError(f"column {name!r} holds {values.type} values, which cannot be counted") from None
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes.append(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False))
-    sizes = np.bincount(label_combinations(codes, table.num_rows))
-    below = sizes[sizes < k]
-    return Recount(
-        attributes=tuple(attributes),
-        n_records=int(table.num_rows),
-        n_combinations=len(sizes),
-        smallest=int(sizes.min(initial=table.num_rows)),
-        records_below=int(below.sum()),
-        k=k,
-    )
+    return label_combinations(codes, table.num_rows)
 
 
 def absent_from(table: pa.Table, names: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from microagg.private.public_column import PublicColumn, put_on_public_scale
 from microagg.recipe.output import RowOrder
 from microagg.recipe.privacy import BoundsSource
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.unit import epsilon_of_record
 from microagg.schema.attribute import Kind, Role
 from microagg.tables.frames import Frame
 from microagg.tables.labels import labels_of
@@ -152,7 +153,7 @@ def protect_columns(
     """
     assert recipe.privacy is not None
     names = [column.name for column in columns]
-    budget, counted = Budget(recipe.privacy.epsilon, names), CountedNoise(noise)
+    budget, counted = Budget(epsilon_of_record(recipe), names), CountedNoise(noise)
     output: MethodOutput = (spend or recipe.entry.private.protect)(columns, recipe, counted, budget)
     if output.budget is not budget:
         raise GuaranteeError(f"{recipe.method} spent another budget than the recipe's. Nothing was written")
@@ -224,6 +225,8 @@ def dp_guarantee(recipe: Recipe, *, target: str, linked: bool, beside: bool = Tr
         Whether other attributes are published beside the protected ones.
     """
     assert recipe.privacy is not None
+    if recipe.unit is not None:
+        more = {**more, "key": recipe.unit.key, "max_records": recipe.unit.max_records}
     return differential_privacy(
         recipe.privacy.epsilon,
         recipe.schema.quasi_identifiers,

@@ -15,6 +15,7 @@ from microagg.private.ledger import fault_of_ledger
 from microagg.private.public_types import public_type
 from microagg.private.public_values import values_as_numbers
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.unit import epsilon_of_record
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
@@ -161,7 +162,9 @@ def check_private_statement(path: Path, recipe: Recipe, table: pa.Table, *, same
     fault = fault_of_ledger(budget, recipe)
     if fault:
         return Finding("statement", False, fault)
-    detail = f"spent {float(budget['spent']):.6g} of epsilon = {recipe.privacy.epsilon:g}"
+    detail = f"spent {float(budget['spent']):.6g} of epsilon = {epsilon_of_record(recipe):g}"
+    if recipe.unit is not None:
+        detail += f" for each of at most {recipe.unit.max_records} records of a unit"
     if not for_publication:
         return Finding("statement", True, f"for research, not for publication (made with a fixed seed); {detail}")
     return Finding("statement", True, f"promises what the recipe makes true; {detail}")

@@ -20,6 +20,7 @@ from microagg.private.findings import check_public_values, check_shared_alone
 from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,4 +115,12 @@ ENTRY = Method(
     ),
     reference="Soria-Comas et al. (2014), doi:10.1007/s00778-014-0351-4",
     kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    explained=Words(
+        "It forms cells along a public order of whole records and adds noise to the mean of each cell. Attributes "
+        "stay together in a row.",
+        "One record may change every cell a little, so noise grows with the number of cells: small k or many records "
+        "drown the data.",
+        formula="noise of scale (n / k) x width x attributes / (k x epsilon) on the mean of each cell",
+        more="docs/differential_privacy.md",
+    ),
 )

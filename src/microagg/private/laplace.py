@@ -16,6 +16,7 @@ from microagg.private.findings import check_public_values
 from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,4 +77,11 @@ ENTRY = Method(
     guarantee="epsilon-differential privacy of the original records",
     reference="Dwork et al. (2006), doi:10.1007/11681878_14",
     kinds=(Kind.NUMERIC, Kind.ORDINAL),
+    explained=Words(
+        "It adds noise to every single value. It is the plainest way to differential privacy, and a yardstick for the "
+        "others.",
+        "At a usual epsilon the noise is wider than the data. Do not judge differential privacy by it.",
+        formula="x + noise of scale width x attributes / epsilon on every value",
+        more="docs/differential_privacy.md",
+    ),
 )

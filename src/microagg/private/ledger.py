@@ -13,6 +13,7 @@ import numpy.typing as npt
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError
 from microagg.privacy.mechanism import Noise, NoisyCounts
+from microagg.recipe.unit import epsilon_of_record
 
 if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
@@ -81,7 +82,7 @@ def fault_of_ledger(budget: Mapping[str, Any] | None, recipe: Recipe) -> str:
     if not all(map(math.isfinite, (spent, *expenses))) or min(expenses) <= 0 or min(draws) <= 0:
         return "its ledger has expenses of nothing"
     # Every method composes sequentially: what mechanisms spent adds up, exactly, to at most what is stated as spent.
-    if not sum(map(Fraction, expenses)) <= spent <= recipe.privacy.epsilon == budget.get("epsilon"):
+    if not sum(map(Fraction, expenses)) <= spent <= epsilon_of_record(recipe) == budget.get("epsilon"):
         return "its ledger does not fit the budget"
     unpaid = [name for name in recipe.schema.quasi_identifiers if name not in paid_for]
     return f"nothing was spent on {', '.join(map(repr, unpaid))}" if unpaid else ""

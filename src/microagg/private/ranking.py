@@ -24,6 +24,7 @@ from microagg.private.public_column import PublicColumn
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind
 from microagg.schema.taxonomy import Taxonomy, category_text
+from microagg.tables.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,9 +50,12 @@ class PrivateRanking(PrivateMethod):
     a run is then visible and depends on the records, so only the microaggregated data set, given the partition, is
     protected.
 
-    ``monotone``: run means of sorted values ascend, so isotonic regression of noisy means is free post-processing;
-    ``"interpolated"`` spreads its flat steps, ``"steps"`` leaves them, ``"off"`` publishes noisy
-    means as the paper does.
+    Other Parameters
+    ----------------
+    monotone : {"interpolated", "steps", "off"}, default "interpolated"
+        Whether noisy means of sorted values are put back into order, which costs no privacy: isotonic regression is
+        post-processing. ``"interpolated"`` spreads its flat steps, ``"steps"`` leaves them, ``"off"`` publishes noisy
+        means as the paper does.
 
     References
     ----------
@@ -134,6 +138,14 @@ ENTRY = Method(
         "given the partition (form aligned)"
     ),
     reference="Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+    explained=Words(
+        "It sorts every attribute alone, cuts it into runs of k and adds noise to the mean of each run. Averages of k "
+        "records need k times less noise than single values.",
+        "By default each attribute is published as a sorted list: a row is a rank, not a person. Form 'aligned' keeps "
+        "rows together and no longer protects the original records.",
+        formula="noise of scale width x attributes / (k x epsilon) on the mean of each run",
+        more="docs/differential_privacy.md",
+    ),
 )
 
 

@@ -52,6 +52,13 @@ class SpaceChoice(OpenTable):
     """``[space]``: the distance, and what guides it.
 
     Each registered guide adds a table of its own, ``[space.<name>]``; a recipe has at most one of them.
+
+    Parameters
+    ----------
+    standardize : {"zscore", "minmax", "bounds", "none"}, default "zscore"
+        How numbers of different units are made comparable before distances are taken. ``"zscore"`` divides by the
+        standard deviation, ``"minmax"`` by the observed range, ``"bounds"`` by the declared range.
+        Take care: with ``"none"`` the attribute with the largest numbers decides alone which records are alike.
     """
 
     keys_before_guides: ClassVar[int] = 1
@@ -90,10 +97,33 @@ class AggregateForm(StrEnum):
 class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
-    Sampled numbers are drawn from mean and covariance (`moments` = 1, normal) or from these and the marginal coskewness
-    (2, skew-normal); with ``content = "variances"`` each attribute alone. A number that many records share, like 0,
-    stays as frequent in each cell as it is. With `paired_with`, sampled records stand beside values of those attributes
-    that they fit.
+    A number that many records share, like 0, stays as frequent in each cell of sampled records as it is.
+
+    Parameters
+    ----------
+    form : {"representative", "sampled"}, default "representative"
+        Whether all records of a cell publish one common value, or new records are drawn from the cell's statistics.
+        Sampled records keep the spread within cells.
+        Take care: sampled records are not k-anonymous. Their promise is weaker, and cannot be counted on the file.
+    moments : {1, 2}, default 1
+        What sampled numbers are drawn from. With 1 it is the mean and covariance of a cell (normal), with 2 also the
+        skewness of each attribute (skew-normal).
+    content : {"pure", "variances"}, default "pure"
+        Whether sampled numbers of a record are drawn together, with their covariances, or each attribute alone.
+        Take care: with ``"variances"`` relations between attributes within a cell are lost.
+    numeric : {"mean", "median", "medoid"}, default "mean"
+        What a cell publishes for numbers. A medoid is the value of the record in the middle of the cell.
+        Take care: medians and medoids do not keep the overall mean, and a medoid is a real person's value.
+    ordinal : {"mean", "median", "medoid"}, default "median"
+        What a cell publishes for ordered categories; a mean is rounded to the nearest category.
+    nominal : {"mode", "taxonomic", "medoid"}, optional
+        What a cell publishes for categories without order: the most frequent one, or the one in the middle of the
+        taxonomy. Left out, it is the latter where there is a taxonomy.
+        Take care: the most frequent category of a cell makes rare categories vanish from the release.
+    paired_with : list of str, optional
+        Attributes that are published as they are, and that the draws of a cell are dealt to fit. It keeps the release
+        useful for predicting these attributes.
+        Take care: what can be predicted of people in the release is then predicted better, by intruders, too.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
@@ -128,21 +158,56 @@ class AggregateChoice(_Table):
 
 
 class MissingChoice(_Table):
-    """``[missing]``: the policy, and what becomes of patterns of missing values with fewer than k records."""
+    """``[missing]``: the policy, and what becomes of patterns of missing values with fewer than k records.
+
+    Parameters
+    ----------
+    policy : {"error", "own_cell", "impute", "suppress"}, default "error"
+        What becomes of records with a missing quasi-identifier. ``"error"`` refuses the table, ``"own_cell"`` puts
+        together records that lack the same values, ``"impute"`` fills in medians and frequent categories, and
+        ``"suppress"`` leaves such records out.
+        Take care: imputed values look like real ones, and suppressed records may differ from the others, so that
+        means of the release are off.
+    small : {"refuse", "merge_small"}, default "refuse"
+        What becomes of a pattern of missing values that fewer than k records have. Either nothing is released, or
+        such records join others.
+        Take care: a merged cell publishes a value only where all its records have one, so values are lost.
+    """
 
     policy: MissingPolicy = MissingPolicy.ERROR
     small: SmallGroups = SmallGroups.REFUSE
 
 
 class StrataChoice(_Table):
-    """``[strata]``: attributes that no cell crosses, and what becomes of strata with fewer than k records."""
+    """``[strata]``: attributes that no cell crosses, and what becomes of strata with fewer than k records.
+
+    Parameters
+    ----------
+    by : list of str, optional
+        Quasi-identifiers that no cell crosses: a cell holds records of one value only, such as one region, which is
+        then published unchanged.
+        Take care: every stratum needs k records, and the smaller strata are, the more is lost in them.
+    small : {"refuse", "merge_small"}, default "refuse"
+        What becomes of a stratum with fewer than k records. Either nothing is released, or small strata are merged.
+    """
 
     by: tuple[str, ...] = ()
     small: SmallGroups = SmallGroups.REFUSE
 
 
 class BlocksChoice(_Table):
-    """``[blocks]``: attributes split into blocks, each with cells of its own."""
+    """``[blocks]``: attributes split into blocks, each with cells of its own.
+
+    Parameters
+    ----------
+    form : {"one", "given", "contiguous", "correlated", "spread"}, default "one"
+        How quasi-identifiers are split into blocks. Fewer attributes per block lose less.
+        Take care: with several blocks each block is k-anonymous, but their combination can single out a record.
+    size : int >= 1, optional
+        How many attributes a block has, where the form does not name them.
+    attributes : list of lists of str, optional
+        The blocks of form ``"given"``: every quasi-identifier once.
+    """
 
     form: BlockForm = BlockForm.ONE
     size: Annotated[int, Field(ge=1, strict=True)] | None = None

@@ -17,11 +17,12 @@ class EngineChoice(BaseModel):
     Parameters
     ----------
     shard_records : int, default 500_000
-        About how many records are held in memory together.
+        About how many records of a table in parts are held in memory together.
+        Take care: it changes which records share a cell, so releases with different sizes differ.
     block_records : int, default 50_000
-        Most records that cells are formed of together.
+        The most records that cells are formed of together; smaller blocks are faster and lose a little more.
     sample_per_shard : int, default 2_000
-        Records that decide where a shard ends.
+        How many records of each part decide where it ends.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -29,8 +29,9 @@ class InputChoice(BaseModel):
     Parameters
     ----------
     separator : str, optional
-        One character between fields; default: that of the file's extension.
+        The one character between fields; default: that of the file's extension.
     decimal : {".", ","}, default "."
+        What stands before the decimals of a number, as in 1.5 or 1,5.
     thousands : str, optional
         What stands between groups of three digits: a comma, a point, a blank, an apostrophe.
     negatives : {"sign", "parentheses", "trailing"}, default "sign"
@@ -38,20 +39,25 @@ class InputChoice(BaseModel):
     units : list of str
         Marks beside numbers, as in 20% or EUR 5; they are left out, and 20% is 20.
     encoding : str, optional
-        Default: UTF-8.
+        How letters are coded in the file, as in "latin-1" or "cp1252"; default: UTF-8.
     sheet : str or int, optional
         Name or number, from 1, of the sheet of a workbook.
     skip_rows : int, default 0
-        Lines of text, or rows of a sheet, above the header.
+        How many lines of text, or rows of a sheet, stand above the header.
     header : bool, optional
-        ``false``: the file starts with a record, and `columns` names the columns.
+        Whether the first line holds the names of the columns. If it is ``false``, the file starts with a record, and
+        `columns` names the columns.
     columns : list of str, optional
+        Names of the columns, of a file that has no header.
     date_format : str, or one per column, optional
-        As in ``"%d/%m/%Y"``.
+        How dates are written, as in ``"%d/%m/%Y"``; one form for all columns, or one for each.
+        Take care: 03/04/2020 is read both ways without an error if the form is wrong.
     missing_values : list of str
         Fields without quotes of a text file that stand for missing, in every column.
+        Take care: a word that is a real category, like NA for Namibia, is then missing, too.
     missing : dict of column to list
-        Values that stand for missing in single columns, of tables of every kind: files and dataframes.
+        Values that stand for missing in single columns, such as -999, of files and dataframes alike.
+        Take care: a code that is not named here is a number like others, and distorts every mean.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -42,11 +42,13 @@ class OutputChoice(BaseModel):
 
     Parameters
     ----------
-    order : {"shuffled", "kept"}
-    formulas : {"keep", "escape", "refuse"}
-        Of cells of text columns, and headers, in CSV and TSV that begin with ``= + - @``, a tab or a return. ``"keep"``
-        writes them as they are, and the statement names the columns; ``"escape"`` puts a ``'`` before them, and the
-        statement says so; ``"refuse"`` writes nothing.
+    order : {"shuffled", "kept"}, default "shuffled"
+        Whether the records of the release stand in a new order, drawn by chance, or in that of the input.
+        Take care: whoever knows the order of the input knows whose each row of a release with kept order is.
+    formulas : {"keep", "escape", "refuse"}, default "keep"
+        What becomes of text in CSV and TSV that a spreadsheet takes for a formula: it begins with ``= + - @``, a tab or
+        a return. ``"keep"`` writes it as it is, ``"escape"`` puts a ``'`` before it, ``"refuse"`` writes nothing.
+        Take care: a spreadsheet may compute or fetch what kept text names; the statement says in which columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

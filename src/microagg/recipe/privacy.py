@@ -28,16 +28,23 @@ class PrivacyChoice(BaseModel):
     Parameters
     ----------
     epsilon : float
-        The whole budget: above 0, at most 1e6.
+        The whole budget: above 0, at most 1e6. Each possible release is as likely, up to a factor of exp(epsilon),
+        whatever one record says.
+        Take care: above about 10 the factor is so large that little is promised. Other releases of the same records
+        add their epsilons.
     weights : dict of attribute to share, optional
-        How the budget is divided; shares sum to 1. Left out: evenly.
+        How the budget is divided among attributes; shares sum to 1. An attribute with a larger share gets less noise.
+        Left out: evenly.
     form : str, optional
-        One of the method's forms of release; left out: the first, which promises most.
-    bounds : {"declared", "from_data"}
-        With ``"from_data"`` numeric attributes without declared bounds get [0, 1.5 x maximum] of the data, and the
-        statement says that the promise is conditional on that.
-    clamp : bool
-        True moves values outside the bounds to the nearest bound; False refuses them.
+        In which form the result is published; left out: the method's first, which promises most.
+        Take care: forms promise different things. Form ``"aligned"`` does not protect the original records.
+    bounds : {"declared", "from_data"}, default "declared"
+        Where the range of a number comes from. With ``"from_data"`` numeric attributes without declared bounds get
+        [0, 1.5 x maximum] of the data.
+        Take care: bounds from the data reveal something about the largest value, and the promise is conditional on
+        them, as the statement says.
+    clamp : bool, default false
+        Whether values outside the bounds are moved to the nearest bound; otherwise they are refused.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from microagg.errors import did_you_mean
-from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, T_CLOSENESS, Requirement
-from microagg.privacy.ways import Way
+from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, T_CLOSENESS, Requirement, Way
 from microagg.recipe.choices import AggregateForm
 from microagg.schema.attribute import Kind, Role
 from microagg.space.blocks import BlockForm
@@ -18,7 +17,15 @@ from microagg.tables.phrases import names_phrase
 if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
 
-__all__ = ["ProtectChoice", "RearrangeChoice", "check_protection", "protection_changes", "requirements_of"]
+__all__ = [
+    "ProtectChoice",
+    "RearrangeChoice",
+    "check_protection",
+    "effort_of",
+    "protection_changes",
+    "rearranges",
+    "requirements_of",
+]
 
 _Count = Annotated[int, Field(ge=2, strict=True)]
 _Share = Annotated[float, Field(gt=0, lt=1)]
@@ -31,18 +38,18 @@ class ProtectChoice(BaseModel):
     Parameters
     ----------
     distinct_l, p_sensitive : int >= 2, optional
-        At least so many different values.
+        At least so many different values of the attribute in every class of records that look alike.
     entropy_l : float > 1, optional
-        Entropy of at least ln(l).
+        The values of every class are as diverse as so many equally frequent ones: their entropy is at least ln(l).
     recursive_c_l : [float > 0, int >= 2], optional
         The most frequent value has fewer than c times the records of the l-th most frequent and all rarer ones.
     t_closeness : float in (0, 1), optional
-        At most so far from the distribution in the whole table, by the earth mover's distance: numbers and ordered
-        categories along their order, others by their taxonomy, or all 1 apart.
+        The values of a class are at most so far from those of the whole table, by the earth mover's distance. Numbers
+        and ordered categories are taken along their order, others by their taxonomy, or all 1 apart.
     max_share : float in (0, 1), optional
-        No value has a larger share of a class.
+        No value has a larger share than this of the records of a class.
     min_range : float > 0, optional
-        The numbers of a class span at least this much.
+        The numbers of a class span at least this much, in the attribute's own unit (dates in days, times in seconds).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,24 +93,45 @@ class RearrangeChoice(BaseModel):
     Parameters
     ----------
     by : {"search", "swap", "merge", "closeness_first"}, default "search"
-    effort : {"fast", "default", "best"}, default "default"
-        Of the search.
+        How cells are changed until every one hides enough. ``"merge"`` joins cells, ``"swap"`` exchanges records,
+        ``"closeness_first"`` builds cells for t-closeness, and ``"search"`` looks for the least loss.
+    effort : {"fast", "default", "best"}, optional
+        How long the search goes on: a number of steps, not of seconds. Left out: ``"default"``, and ``"fast"`` for
+        ``[unit]`` alone with a method that does not search.
     time_limit : float > 0, optional
-        Seconds, of each search.
+        Seconds after which each search stops with the best cells found.
+        Take care: the result then depends on the machine, even with a seed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     by: Way = Way.SEARCH
-    effort: Annotated[str, Field(pattern="^(fast|default|best)$")] = "default"
+    effort: Annotated[str, Field(pattern="^(fast|default|best)$")] | None = None
     time_limit: _Positive | None = None
 
     @field_validator("effort", mode="before")
     @classmethod
     def _known(cls, value: Any) -> Any:
-        if value not in ("fast", "default", "best"):
+        if value is not None and value not in ("fast", "default", "best"):
             raise ValueError("effort must be one of 'fast', 'default', 'best'")
         return value
+
+
+def rearranges(recipe: Recipe) -> bool:
+    """Whether cells are rearranged: for what they must hide, or until each has k units."""
+    if recipe.protect:
+        return True
+    method, unit = recipe.entry, recipe.unit
+    return unit is not None and not unit.together and not method.is_private and method.partitions == "records"
+
+
+def effort_of(recipe: Recipe) -> str:
+    """How long the search for rearranged cells goes on."""
+    if recipe.rearrange.effort is not None:
+        return recipe.rearrange.effort
+    if recipe.protect or recipe.entry.searches_by_chance:
+        return "default"
+    return "fast"
 
 
 def requirements_of(recipe: Recipe) -> tuple[Requirement, ...]:
@@ -133,9 +161,13 @@ def protection_changes(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, A
 
 def check_protection(recipe: Recipe) -> None:
     """Raise ValueError with the line that mends the recipe, if it cannot be carried out."""
+    if recipe.rearrange != RearrangeChoice() and not rearranges(recipe):
+        raise ValueError("rearrange: there is nothing to rearrange cells for. Add: [protect.<attribute>] or [unit]")
+    if recipe.rearrange.by is Way.CLOSENESS_FIRST and not _has_order(recipe, requirements_of(recipe)):
+        raise ValueError(
+            "rearrange.by: 'closeness_first' is for t_closeness of a numeric or ordinal attribute; use 'search'"
+        )
     if not recipe.protect:
-        if recipe.rearrange != RearrangeChoice():
-            raise ValueError("rearrange: there is nothing to rearrange cells for. Add: [protect.<attribute>]")
         return
     for name in recipe.protect:
         _check_attribute(recipe, name)
@@ -158,10 +190,6 @@ def check_protection(recipe: Recipe) -> None:
         raise ValueError(
             "partition.certificate: what is proved of the cells before they are rearranged says nothing about them "
             "after; leave it out"
-        )
-    if recipe.rearrange.by is Way.CLOSENESS_FIRST and not _has_order(recipe, requirements_of(recipe)):
-        raise ValueError(
-            "rearrange.by: 'closeness_first' is for t_closeness of a numeric or ordinal attribute; use 'search'"
         )
 
 

@@ -40,8 +40,15 @@ from microagg.recipe.input import InputChoice
 from microagg.recipe.method_rules import check_method
 from microagg.recipe.output import OutputChoice
 from microagg.recipe.privacy import PrivacyChoice
-from microagg.recipe.protect import ProtectChoice, RearrangeChoice, check_protection, protection_changes
+from microagg.recipe.protect import (
+    ProtectChoice,
+    RearrangeChoice,
+    check_protection,
+    protection_changes,
+    rearranges,
+)
 from microagg.recipe.sweep import SweepChoice
+from microagg.recipe.unit import UnitChoice, check_unit
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
@@ -66,17 +73,24 @@ class Recipe(BaseModel):
     Parameters
     ----------
     k : int >= 2
-        Smallest number of records that may share a combination of quasi-identifiers.
+        Smallest number of records that may share a combination of quasi-identifiers. A larger k protects more and
+        loses more; 5 to 10 is usual.
+        Take care: k counts records. If a person has several, k records are fewer than k people: ``[unit]`` says whose
+        each record is, and k then counts people.
     attributes : dict of name to Attribute (or its fields, or just its role)
-        Every column of the table.
+        Every column of the table, with what it means for disclosure. A column that is not declared is an error.
     method : str, default "mdav"
-        An entry of the catalogue (``microagg methods``).
+        How records are protected: an entry of the catalogue (``microagg methods``).
+        Take care: methods promise different things, and some promise no k-anonymity. Read what the statement says.
     partition : dict, optional
-        Further parameters of the method's partitioner.
-    space, aggregate, missing, strata, blocks, protect, rearrange, input, output, engine, privacy, sweep : optional
+        Further parameters of the way in which the method forms cells. Which there are depends on the method.
+    unit, space, aggregate, missing, strata, blocks, protect, rearrange : optional
+    input, output, engine, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
-        A column of sampling weights: means, medians and modes are then weighted.
+        A column of sampling weights. Means, medians and modes are then weighted, so that a release speaks for the
+        population and not for the sample.
+        Take care: a weight that is published can single out a record if it is rare.
 
     Examples
     --------
@@ -90,6 +104,7 @@ class Recipe(BaseModel):
     method: str = "mdav"
     k: Annotated[int, Field(strict=True), BeforeValidator(_plain_integer)]
     sampling_weight: str | None = None
+    unit: UnitChoice | None = None
     partition: dict[str, Any] = Field(default_factory=dict)
     space: SpaceChoice = SpaceChoice()
     aggregate: AggregateChoice = AggregateChoice()
@@ -156,6 +171,7 @@ class Recipe(BaseModel):
         check_guides(self)
         check_method(self)
         check_protection(self)
+        check_unit(self)
         for key, names in self.input.columns_named.items():
             unknown = [name for name in names if name not in self.attributes]
             if unknown:
@@ -296,7 +312,8 @@ class Recipe(BaseModel):
         Tables about what is protected are left out where nothing is, and sizes of parts where nobody chose them.
         """
         content = self.model_dump(mode="json", exclude_none=True, by_alias=True)
-        unused = [] if self.protect else ["protect", "rearrange"]
+        unused = [] if self.protect else ["protect"]
+        unused += [] if rearranges(self) else ["rearrange"]
         unused += ["engine"] if self.engine == EngineChoice() else []
         return {key: value for key, value in content.items() if key not in unused}
 

@@ -41,19 +41,20 @@ class SweepChoice(OpenTable):
     Parameters
     ----------
     methods : list of str, optional
-        Entries of the catalogue.
+        Which methods are tried: entries of the catalogue.
     k : list of int, optional
+        Which sizes of cells are tried.
     epsilon : list of float, optional
-        For private methods.
+        Which budgets are tried, for private methods.
     l, t : list, optional
-        distinct_l and t_closeness of all that the recipe protects, or else of all confidential attributes; for methods
-        whose cells can be rearranged.
+        Which bounds distinct_l (l) and t_closeness (t) are tried of all that the recipe protects, or else of all
+        confidential attributes. They are for methods whose cells can be rearranged.
     lambda, alpha, ... : list, optional
         The key of a guide that it lets a sweep vary, for methods whose cells can be guided.
     repeats : int, default 3
         How often a release is made whose result depends on chance; others are made once.
     measures : list of str, optional
-        Names or groups of measures; left out: the default ones.
+        What the releases are measured by: names or groups of measures. Left out, the default ones.
     """
 
     keys_before_guides: ClassVar[int] = 5

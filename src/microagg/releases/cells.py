@@ -24,8 +24,9 @@ from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
-from microagg.releases.rearrangement import demands_of, rearrange_groups
+from microagg.releases.rearrangement import demands_of, joined_facts, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
+from microagg.releases.units import points_of_units, runs_with_units, units_words
 from microagg.schema.encode import EncodedColumn
 from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
 from microagg.space.mixed import mixed_points, mixed_space
@@ -58,7 +59,9 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
     blocks: list[Block] = []
     remarks: list[str] = []
     guides, paired = list(prepared.guides.values()), list(prepared.paired.values())
-    demands = demands_of(prepared.frame, recipe)
+    units = prepared.units
+    demands = demands_of(prepared.frame, recipe, units)
+    rearranged_by: list[Mapping[str, Any]] = []
     paired_by: list[Mapping[str, Any]] = []
     guided_by: list[Mapping[str, Any]] = []
     lost = total = 0.0
@@ -70,9 +73,17 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             points, attributes, guides, recipe, lambda space: _ungrouped(space, recipe, seed), coordinates
         )
         ascending = _ascending(prepared.measured[attributes[0]]) if recipe.entry.partitions == "attributes" else None
-        labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
+        if units is not None and units.together:
+            of_units = points_of_units(guided.points, groups.labels, units)
+            labels, certified, searches = _partition(*of_units, recipe, seed)
+            labels = cells_in_order(labels[units.codes])
+        else:
+            labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
+            if units is not None and ascending is not None:
+                labels = runs_with_units(guided.points, groups.labels, units, recipe.k)
         rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
         labels = rearranged.labels
+        rearranged_by += [rearranged.facts] if rearranged.facts else []
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
@@ -87,7 +98,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             arrays |= _published_alone(measured[0], ascending, cells, points, recipe)
         else:
             arrays |= published_columns(measured, cells, points, recipe)
-        blocks.append(Block(tuple(attributes), labels, spiked, searches.facts))
+        fewest = None if units is None else int(units.in_groups(labels).min())
+        blocks.append(Block(tuple(attributes), labels, spiked, searches.facts, fewest))
         guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
         pairing = describe_pairing(attributes, labels, paired, recipe)
         remarks += [*of_groups, *certified, *searches.remarks(attributes), *rearranged.remarks]
@@ -96,8 +108,9 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(points, labels, int(labels.max()) + 1)
         total += within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
+    remarks += units_words(recipe, [block.sizes.as_dict() for block in blocks])
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=rearranged.facts)
+    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=joined_facts(rearranged_by))
     return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
 
 

@@ -22,6 +22,7 @@ from microagg.releases.input import numbers_of_text
 from microagg.releases.prepare import Prepared
 from microagg.releases.release import Release
 from microagg.releases.strategy import Strategy, strategy_of
+from microagg.releases.units import require_units
 from microagg.statements.exposure import Exposure, exposure_of
 from microagg.statements.manifest import InputDigest, Manifest
 from microagg.statements.promises import describe_schema
@@ -112,7 +113,7 @@ def _release(
     frame = frame_without_codes(frame, recipe.input.missing)
 
     # The records that take part, their attributes as numbers, missing values settled.
-    prepared = strategy.prepare(frame)
+    prepared = strategy.prepare(frame, seed)
 
     # What the method publishes of the protected attributes: from here on nothing else is known of them.
     output = strategy.make(prepared, seed)
@@ -120,6 +121,11 @@ def _release(
     # The published table: protected columns replaced, identifiers gone, in an order that tells nothing.
     released, origins = _put_together(frame, prepared, output, strategy, seed)
     require_public(strategy.findings(released.table), AS_WRITTEN)
+
+    if prepared.units is not None and strategy.is_counted:
+        assert origins is not None
+        of_rows = prepared.units.of_rows(prepared.rows, origins)
+        require_units(released.table, [block.attributes for block in output.blocks], of_rows, recipe.k, AS_WRITTEN)
 
     # The promises, and those that can be counted counted on this table.
     guarantees = strategy.guarantees([(block.attributes, block.spiked) for block in output.blocks])

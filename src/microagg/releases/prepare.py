@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from microagg._labels import label_combinations
+from microagg._random import uniforms_from
 from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
 from microagg.recipe.choices import AggregateForm, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
+from microagg.releases.units import Units, keep_at_most, require_enough, surplus_words, units_of
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import EncodedColumn, encode
 from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
@@ -45,6 +47,8 @@ class Prepared:
         Attributes that draws are paired with, published as they are; no missing value is filled in.
     weights : ndarray or None
     remarks : tuple of str
+    units : Units or None
+        Whose each record is; None if every one stands for itself.
     """
 
     frame: Frame
@@ -54,6 +58,7 @@ class Prepared:
     paired: dict[str, EncodedColumn]
     weights: FloatArray | None
     remarks: tuple[str, ...]
+    units: Units | None = None
 
 
 REMARKS = {
@@ -65,15 +70,17 @@ REMARKS = {
         r"formed, and are published as missing",
     ),
     MissingPolicy.OWN_CELL: (
-        r"records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
-        r"(, but for patterns of missing values with fewer than k records \(<records>\), which were merged; a cell "
+        r"(records share a cell only with records that lack the same quasi-identifiers, and missing stays missing|"
+        r"units share a cell only with units of which records lack the same quasi-identifiers, and a cell publishes "
+        r"a value only where all its records have one)"
+        r"(, but for patterns of missing values with fewer than k <counted> \(<records>\), which were merged; a cell "
         r"publishes a value only where all its records have one)?",
     ),
 }
 """Remarks on missing values under each policy; ``<count>`` and the like as in `check_remarks`."""
 STRATA = (
     r"no cell crosses the strata of <strata>"
-    r"(, but for strata with fewer than k records \(<records>\), which were merged; their cells <published>)?"
+    r"(, but for strata with fewer than k <counted> \(<records>\), which were merged; their cells <published>)?"
 )
 """The remark on strata."""
 
@@ -89,6 +96,7 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         for names_of in (recipe.guides, recipe.aggregate.paired_with)
     )
     weights = _sampling_weights(frame, recipe)
+    units = units_of(frame, recipe)
     rows = np.arange(frame.n_records)
     remarks: list[str] = []
     if recipe.sampling_weight is not None:
@@ -115,6 +123,9 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         guides = [column.take(rows) for column in guides]
         paired = [column.take(rows) for column in paired]
         weights = weights[rows] if weights is not None else None
+        units = units.take(rows) if units is not None else None
+    if units is not None:
+        require_enough(units, recipe.k)
     if incomplete and recipe.missing.policy is MissingPolicy.IMPUTE:
         measured = [_impute(column, weights) if column.missing.any() else column for column in measured]
         remarks.append(
@@ -136,12 +147,25 @@ def prepare(frame: Frame, recipe: Recipe) -> Prepared:
         {column.name: column for column in paired},
         weights,
         tuple(remarks),
+        units,
     )
 
 
-def unprepared(frame: Frame) -> Prepared:
-    """Records with nothing settled: a differentially private method measures them on public scales by itself."""
-    return Prepared(frame, np.arange(frame.n_records), {}, {}, {}, None, ())
+def unprepared(frame: Frame, recipe: Recipe, seed: int | None) -> Prepared:
+    """Records with nothing settled: a differentially private method measures them on public scales by itself.
+
+    Of units with more records than the recipe's `max_records`, so many are taken by chance.
+    """
+    rows = np.arange(frame.n_records)
+    units = units_of(frame, recipe)
+    remarks: list[str] = []
+    if units is not None:
+        assert recipe.unit is not None
+        assert recipe.unit.max_records is not None
+        rows = keep_at_most(units, recipe.unit.max_records, uniforms_from(seed))
+        remarks += surplus_words(recipe, frame.n_records - len(rows))
+        frame, units = frame.take(rows) if len(rows) < frame.n_records else frame, units.take(rows)
+    return Prepared(frame, rows, {}, {}, {}, None, tuple(remarks), units)
 
 
 def _refuse_missing(what: str, incomplete: Sequence[EncodedColumn]) -> None:
@@ -208,20 +232,28 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
     """Groups that no cell of this block may cross: strata, and within them patterns of missing values."""
     n_records = prepared.frame.n_records
     remarks: list[str] = []
+    units = prepared.units
+    together = units if units is not None and units.together else None
     groups = Grouping(np.zeros(n_records, dtype=np.int64))
     if recipe.strata.by:
+        what = f"strata of {strata_phrase(recipe)}"
         strata = label_combinations([prepared.measured[name].values for name in recipe.strata.by], n_records)
-        groups = group_records(strata, recipe.k, recipe.strata.small, f"strata of {strata_phrase(recipe)}")
+        groups = group_records(strata, recipe.k, recipe.strata.small, what, units=units)
+        if together is not None:
+            together.refuse_crossing(groups.labels, what)
         remarks.append(strata_remark(recipe, groups.merged_records if groups.merged_groups else None))
     patterns = [prepared.measured[name].missing for name in block if prepared.measured[name].missing.any()]
     if not patterns:
         return groups, tuple(remarks)
+    if together is not None:  # what one of its records lacks, the unit lacks
+        patterns = [together.any_of(pattern) for pattern in patterns]
     within = group_records(
         label_combinations(patterns, n_records),
         recipe.k,
         recipe.missing.small,
         "patterns of missing values",
         within=groups.labels,
+        units=units,
     )
     remarks.append(pattern_remark(recipe, within.merged_records if within.merged_groups else None))
     return within, tuple(remarks)
@@ -232,8 +264,8 @@ def strata_remark(recipe: Recipe, merged: int | None) -> str:
     exception = (
         ""
         if merged is None
-        else f", but for strata with fewer than k records ({_at_least(merged, recipe.k)}), which were merged; their "
-        f"cells {published_of_merged(recipe)}"
+        else f", but for strata with fewer than k {counted_in(recipe)} ({_at_least(merged, recipe.k)}), which were "
+        f"merged; their cells {published_of_merged(recipe)}"
     )
     return f"no cell crosses the strata of {strata_phrase(recipe)}{exception}"
 
@@ -243,13 +275,24 @@ def pattern_remark(recipe: Recipe, merged: int | None) -> str:
     exception = (
         ""
         if merged is None
-        else f", but for patterns of missing values with fewer than k records ({_at_least(merged, recipe.k)}), which "
-        "were merged; a cell publishes a value only where all its records have one"
+        else f", but for patterns of missing values with fewer than k {counted_in(recipe)} "
+        f"({_at_least(merged, recipe.k)}), which were merged; a cell publishes a value only where all its records have "
+        "one"
     )
+    if recipe.unit is not None and recipe.unit.together:
+        return (
+            "units share a cell only with units of which records lack the same quasi-identifiers, and a cell publishes "
+            f"a value only where all its records have one{exception}"
+        )
     return (
         "records share a cell only with records that lack the same quasi-identifiers, and missing stays missing"
         f"{exception}"
     )
+
+
+def counted_in(recipe: Recipe) -> str:
+    """What k counts."""
+    return "records" if recipe.unit is None else "units"
 
 
 def strata_phrase(recipe: Recipe) -> str:

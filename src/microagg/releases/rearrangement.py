@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +15,17 @@ from microagg._progress import report
 from microagg._typing import IntArray
 from microagg.partition.rearrange.rearrange import rearrange_cells
 from microagg.partition.rearrange.rules import Demands
-from microagg.recipe.protect import requirements_of
+from microagg.partition.units.cells import unit_demand
+from microagg.recipe.protect import effort_of, rearranges, requirements_of
 from microagg.recipe.recipe import Recipe
 from microagg.releases.input import numbers_of_text
+from microagg.releases.units import Units
 from microagg.space.points import Points
 from microagg.statements.promises import describe_rearrangement
 from microagg.statements.requirements import confidential_values
 from microagg.tables.frames import Frame
 
-__all__ = ["Rearrangement", "demands_of", "limit_words", "rearrange_groups"]
+__all__ = ["Rearrangement", "demands_of", "joined_facts", "limit_words", "rearrange_groups"]
 
 
 def limit_words(recipe: Recipe, facts: Mapping[str, Any]) -> list[str]:
@@ -31,10 +33,14 @@ def limit_words(recipe: Recipe, facts: Mapping[str, Any]) -> list[str]:
     if "share_of_steps" not in facts:
         return []
     return [
-        "the search for cells that hide confidential values was stopped by its time limit of "
+        f"the search for {_sought(recipe)} was stopped by its time limit of "
         f"{recipe.rearrange.time_limit:g} s after {100 * facts['share_of_steps']:.0f} % of its steps; with more time "
         "less might be lost. What a search finds in a given time depends on the machine: a seed does not repeat it"
     ]
+
+
+def _sought(recipe: Recipe) -> str:
+    return "cells that hide confidential values" if recipe.protect else f"cells of at least k = {recipe.k} units"
 
 
 @dataclass(frozen=True)
@@ -54,12 +60,18 @@ class Rearrangement:
     remarks: tuple[str, ...] = field(default=())
 
 
-def demands_of(frame: Frame, recipe: Recipe) -> Demands | None:
-    """What a recipe requires of the confidential values of these records; None if nothing."""
-    if not recipe.protect:
+def demands_of(frame: Frame, recipe: Recipe, units: Units | None = None) -> Demands | None:
+    """What a recipe requires of the confidential values of these records, and of their units; None if nothing."""
+    if not rearranges(recipe):
         return None
-    typed = Frame.of(numbers_of_text(frame.table, recipe), frame.library)
-    return Demands(requirements_of(recipe), confidential_values(typed, recipe))
+    requirements, values = requirements_of(recipe), {}
+    if recipe.protect:
+        typed = Frame.of(numbers_of_text(frame.table, recipe), frame.library)
+        values = dict(confidential_values(typed, recipe))
+    if units is not None:
+        of_units, values[units.key] = unit_demand(units.codes, recipe.k, units.key)
+        requirements = (*requirements, of_units)
+    return Demands(requirements, values)
 
 
 def rearrange_groups(
@@ -88,9 +100,10 @@ def rearrange_groups(
             demands,
             members,
             by=choice.by,
-            effort=choice.effort,
-            random_state=None if seed is None else int(seed),
+            effort=effort_of(recipe),
+            random_state=_chance(recipe, seed),
             time_limit=choice.time_limit,
+            only_if_needed=not recipe.protect,
         )
         if rearranged.stopped_by == INTERRUPT:
             raise KeyboardInterrupt
@@ -100,7 +113,26 @@ def rearrange_groups(
         if rearranged.stopped_by == TIME_LIMIT:
             shares.append(rearranged.share)
     report("rearranging cells", 1.0)
-    facts = {**(describe_rearrangement(recipe) or {}), "stopped_by": dict(Counter(ends))}
+    facts: dict[str, Any] = {**(describe_rearrangement(recipe) or {}), "stopped_by": dict(Counter(ends))}
     if shares:
         facts["share_of_steps"] = round(float(np.mean(shares)), 4)
     return Rearrangement(cells_in_order(found), facts, tuple(limit_words(recipe, facts)))
+
+
+def joined_facts(of_blocks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """What the manifest says of the rearrangements of all blocks together."""
+    if not of_blocks:
+        return None
+    ends: Counter[str] = Counter()
+    for one in of_blocks:
+        ends.update(one["stopped_by"])
+    shares = [one["share_of_steps"] for one in of_blocks if "share_of_steps" in one]
+    cut = {"share_of_steps": round(float(np.mean(shares)), 4)} if shares else {}
+    return {**of_blocks[0], "stopped_by": dict(ends), **cut}
+
+
+def _chance(recipe: Recipe, seed: int | None) -> int | None:
+    """What the search draws from: of a method that leaves nothing to chance, always the same, so that nothing is."""
+    if seed is not None:
+        return int(seed)
+    return None if recipe.protect or recipe.entry.searches_by_chance else 0

@@ -23,6 +23,7 @@ from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, state
 from microagg.releases.folder.signing import SIGNATURE, sign_manifest
 from microagg.releases.input import numbers_of_text, read_own
 from microagg.releases.strategy import strategy_of
+from microagg.releases.units import require_units, units_of
 from microagg.statements.exposure import Exposure
 from microagg.statements.manifest import InputDigest, Manifest, sha256_of_file
 from microagg.statements.requirements import count_requirements, require_requirements
@@ -150,6 +151,7 @@ class Release:
             for count in statement.recounts:
                 require_k(count, f"the written file {name!r}")
             require_requirements(statement.requirements, self.recipe, f"the written file {name!r}")
+            self._require_units(partial / name)
             written = read_as_written(partial / name)
             require_public(values_out_of_type(written), f"the written file {name!r}")
             strategy.require_paid(statement.budget)
@@ -287,6 +289,18 @@ class Release:
             remarks=(*self.statement.remarks, *remarks),
             exposure=exposure,
         )
+
+    def _require_units(self, path: Path) -> None:
+        """Raise unless k units share every combination that was written; nobody but the data holder can count it."""
+        if self.recipe.unit is None or not strategy_of(self.recipe).is_counted:
+            return
+        assert self.original is not None
+        assert self.origins is not None
+        units = units_of(self.original, self.recipe)
+        assert units is not None
+        blocks = [block.attributes for block in self.blocks]
+        written = read_as_written(path, self.recipe)
+        require_units(written, blocks, units.take(self.origins), self.recipe.k, f"the written file {path.name!r}")
 
     def _recounts_of_written(self, written: pa.Table) -> tuple[Recount, ...]:
         counted = [guarantee for guarantee in self.statement.guarantees if guarantee.counted]

@@ -24,6 +24,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.releases.account.spending import pay_first
 from microagg.releases.cells import form_cells
 from microagg.releases.prepare import Prepared, prepare, unprepared
+from microagg.releases.units import units_words
 from microagg.releases.values import mix_values
 from microagg.schema.taxonomy import category_text
 from microagg.statements.manifest import InputDigest
@@ -64,7 +65,7 @@ class Strategy(ABC):
         self.recipe = recipe
         self.before_noise: Callable[[], None] = lambda: None
 
-    def prepare(self, frame: Frame) -> Prepared:
+    def prepare(self, frame: Frame, seed: int | None) -> Prepared:
         """The records that take part, with missing values and weights settled."""
         return prepare(frame, self.recipe)
 
@@ -163,8 +164,8 @@ class NoiseUnderBudget(Strategy):
 
     is_private = True
 
-    def prepare(self, frame: Frame) -> Prepared:
-        return unprepared(frame)
+    def prepare(self, frame: Frame, seed: int | None) -> Prepared:
+        return unprepared(frame, self.recipe, seed)
 
     def make(self, prepared: Prepared, seed: int | None) -> MethodOutput:
         return protect(prepared.frame, self.recipe, pay_first(noise_from(seed), self.before_noise))
@@ -183,7 +184,7 @@ class NoiseUnderBudget(Strategy):
         return with_public_columns(frame, arrays, self.recipe)
 
     def remarks(self, seed: int | None) -> tuple[str, ...]:
-        return () if seed is None else (SEEDED_NOISE,)
+        return (*units_words(self.recipe, ()), *(() if seed is None else (SEEDED_NOISE,)))
 
     def describe_input(self, digest: InputDigest) -> dict[str, str]:
         return {}

@@ -70,23 +70,27 @@ class Attribute(BaseModel):
     Parameters
     ----------
     role : {"identifier", "quasi_identifier", "confidential", "non_confidential"}
-        Identifiers are dropped, quasi-identifiers are microaggregated, the others are published as they are.
-    kind : {"numeric", "ordinal", "nominal"}
-        Required of quasi-identifiers.
+        What the column means for disclosure. Identifiers are dropped, quasi-identifiers are microaggregated, the others
+        are published as they are.
+        Take care: what outsiders may know of a person must be a quasi-identifier. No tool can find that out for you.
+    kind : {"numeric", "ordinal", "nominal"}, optional
+        The scale of the values: numbers, ordered categories, or categories without order. Quasi-identifiers need it.
+        Take care: codes such as postcodes are nominal, although they look like numbers.
     bounds : pair of numbers or dates, optional
         Publicly known smallest and largest value of a numeric attribute; a value outside is refused.
+        Take care: bounds are published. They must come from general knowledge, not from the table.
     weight : float > 0, default 1
-        How much the attribute counts in the squared distance between records.
+        How much the attribute counts in the squared distance between records. What counts more is changed less.
     resolution : float > 0, optional
-        Published numbers are multiples of it (default: 1 for integers, none for floats; of differentially private
-        methods none, as integers may be integers by chance); of dates in days, of times in seconds.
+        Published numbers are multiples of it, of dates in days, of times in seconds. By default it is 1 for integers
+        and none for floats; differentially private methods have none, as integers may be integers by chance.
     categories : list, optional
-        The allowed categories; for an ordinal attribute, in their order.
+        The allowed categories; for an ordinal attribute, in their order. A value that is not listed is refused.
     taxonomy : Taxonomy or ``{child: parent}``, optional
-        Tree of a nominal attribute's categories; distance is then semantic. In a recipe file also the name of a file
-        beside it; from Python ``Taxonomy.load(path)``.
+        Tree of a nominal attribute's categories, so that near relatives count as alike. In a recipe file it may be the
+        name of a file beside it; from Python ``Taxonomy.load(path)``.
     representative : {"mean", "median", "medoid", "mode", "taxonomic"}, optional
-        Overrides the recipe's choice for this attribute.
+        What a cell publishes for this attribute, where that differs from ``[aggregate]``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)

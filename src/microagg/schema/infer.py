@@ -57,6 +57,9 @@ class Guess:
     n_missing : int
     suggested_bounds : pair of float or None
         A wide, round range around the data, to be replaced by what is publicly known.
+    n_units : int
+        How many different values an identifier has that occurs several times, as that of a person with several
+        records; otherwise 0.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Guess:
     decide: tuple[str, ...]
     n_missing: int = 0
     suggested_bounds: tuple[float, float] | None = None
+    n_units: int = 0
 
 
 def guess_schema(
@@ -111,6 +115,7 @@ def _guess(column: Column, labels: Labels, is_code: bool, notice: Notice) -> Gue
         decide=tuple(question for question in (role_question, kind_question, notice.question) if question),
         n_missing=int(column.missing.sum()),
         suggested_bounds=bounds,
+        n_units=n_distinct if role is Role.IDENTIFIER and 1 < n_distinct < int((~column.missing).sum()) else 0,
     )
 
 
@@ -211,6 +216,7 @@ def _draft_lines(guesses: Sequence[Guess], k: int, input_lines: Sequence[str]) -
         "",
         *input_lines,
     ]
+    lines += _unit_section(guesses)
     lines += _missing_section(guesses)
     lines += [
         "# [strata]",
@@ -224,6 +230,22 @@ def _draft_lines(guesses: Sequence[Guess], k: int, input_lines: Sequence[str]) -
     for guess in guesses:
         lines += ["", *_attribute_section(guess)]
     return lines
+
+
+def _unit_section(guesses: Sequence[Guess]) -> list[str]:
+    """Whom k counts, to uncomment, where an identifier occurs several times; nothing if none does."""
+    repeated = [guess for guess in guesses if guess.n_units]
+    if not repeated:
+        return []
+    most = max(repeated, key=lambda guess: guess.n_units)
+    return [
+        "# [unit]",
+        f"# DECIDE: {json_text(most.name)} has {most.n_units} different values, some of them several times.",
+        "# If it tells which records are of one person, firm or household, uncomment: k then counts these, not records",
+        f"# key = {json_text(most.name)}",
+        "# together = false        # true: all records of one share a cell",
+        "",
+    ]
 
 
 def _missing_section(guesses: Sequence[Guess]) -> list[str]:

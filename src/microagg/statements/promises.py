@@ -8,11 +8,11 @@ from typing import Any
 from microagg.aggregate.content import Content
 from microagg.privacy.confidential_guarantee import confidential_guarantee
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
-from microagg.privacy.ways import Way
+from microagg.privacy.requirement import Way
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.guide_rules import shaping_attributes
 from microagg.recipe.output import RowOrder
-from microagg.recipe.protect import requirements_of
+from microagg.recipe.protect import effort_of, rearranges, requirements_of
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Representative
 
@@ -56,6 +56,8 @@ def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]
             medoids=any(recipe.representative_of(name) is Representative.MEDOID for name in attributes),
             guided_by=shaping_attributes(recipe),
             hidden=tuple(recipe.protect),
+            key=None if recipe.unit is None else recipe.unit.key,
+            together=recipe.unit is not None and recipe.unit.together,
         )
         for attributes, _ in blocks
     )
@@ -73,9 +75,9 @@ def promise_confidential_values(recipe: Recipe, blocks: Blocks) -> tuple[Guarant
 
 def describe_rearrangement(recipe: Recipe) -> dict[str, Any] | None:
     """How cells were rearranged, for the manifest; None if nothing asked for it."""
-    if not recipe.protect:
+    if not rearranges(recipe):
         return None
-    by_search = {"effort": recipe.rearrange.effort} if recipe.rearrange.by is Way.SEARCH else {}
+    by_search = {"effort": effort_of(recipe)} if recipe.rearrange.by is Way.SEARCH else {}
     return {"by": str(recipe.rearrange.by), **by_search}
 
 

@@ -147,8 +147,10 @@ class Statement:
                 alike = sorts[guarantee.model, guarantee.against]
                 names = names_phrase(tuple(dict.fromkeys(str(one.confidential) for one in alike)))
                 lines += _paragraph(f"{guarantee.model[:1].upper()}{guarantee.model[1:]} of {names}:")
+            if self.budget is not None or guarantee.counts_units:
+                lines += _paragraph(f"Unit: {guarantee.unit}.")
             if self.budget is not None:
-                lines += [*_paragraph(f"Unit: {guarantee.unit}."), *self._spending()]
+                lines += self._spending()
             lines += _paragraph(f"Protects {guarantee.target}.")
             lines += _paragraph(f"Against {guarantee.against}.")
             for title, clauses in (("Assumes", guarantee.assumptions), ("Does not promise", guarantee.not_promised)):

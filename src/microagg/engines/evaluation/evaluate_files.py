@@ -129,6 +129,7 @@ def evaluate_files(
         "target": target,
         "test": apart if test is None else files.read_others(test),
         "model": model,
+        "sampling_weight": files.recipe.sampling_weight,
     }
     return files.evaluate(measures, holdout=apart, options=options)
 
@@ -292,10 +293,8 @@ class ComparedFiles:
         listed: list[Measure] = []
         for one in chosen:
             if one.name not in found:
-                texts = {"lambda_": 0.5} | dict(options or {})
-                formula = one.formula.format_map(texts)
                 why = unknown.get(one.name, _NOT_OF_A_SAMPLE)
-                listed.append(Measure(one.name, None, one.low, None, one.better, formula, note=why, about=one.about))
+                listed.append(one.without_value(why, {"lambda_": 0.5} | dict(options or {})))
                 continue
             result = exact.get(one.name)
             listed.append(self._of_some(found[one.name]) if result is None else self._of_all(found[one.name], result))

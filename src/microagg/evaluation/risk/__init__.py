@@ -10,12 +10,14 @@ from microagg.evaluation.risk.intervals import INTERVALS
 from microagg.evaluation.risk.linkage import LINKAGE
 from microagg.evaluation.risk.nearest import NEAREST
 from microagg.evaluation.risk.probabilistic import PROBABILISTIC
+from microagg.evaluation.risk.reidentification import REIDENTIFICATION
 from microagg.evaluation.risk.score import SCORE
 
 __all__ = ["RISK"]
 
 RISK = (
     *ANONYMITY,
+    *REIDENTIFICATION,
     *DIVERSITY,
     *CLOSENESS,
     *ATTRIBUTE_DISCLOSURE,

@@ -9,13 +9,15 @@ import numpy as np
 from microagg._labels import label_combinations
 from microagg._typing import IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, MeasureResult
+from microagg.evaluation.definition import Definition, Limit, MeasureResult
 from microagg.evaluation.diversity import single_values
 from microagg.evaluation.pairs import codes_of
 from microagg.evaluation.result import Values
 from microagg.evaluation.risk.attacker import sets_of_size
 from microagg.evaluation.risk.linkage import known_sets
+from microagg.evaluation.utility.papers import ANONYMISATION_OPINION, REAL_ANONYMITY
 from microagg.schema.attribute import Role
+from microagg.tables.words import Words
 
 __all__ = ["ANONYMITY", "real_anonymity"]
 
@@ -79,6 +81,8 @@ def _records(context: Context) -> float:
     return float(context.after.n_records)
 
 
+_N_RECORDS = Limit("the number of released records", _records)
+
 ANONYMITY = (
     Definition(
         "k",
@@ -88,7 +92,14 @@ ANONYMITY = (
         "the fewest released records that share a combination of quasi-identifiers, missing counted as a value",
         _k,
         low=1.0,
-        high=_records,
+        high=_N_RECORDS,
+        explained=Words(
+            "It counts how many released records share the rarest combination of quasi-identifiers. Whoever knows "
+            "those of a person finds at least so many records alike.",
+            "It says nothing about confidential values: if the records alike share an illness, k hides nothing. If a "
+            "person has several records, k records are fewer than k people.",
+            "Samarati & Sweeney (1998), Protecting privacy when disclosing information",
+        ),
     ),
     Definition(
         "k_prime",
@@ -98,7 +109,14 @@ ANONYMITY = (
         "released records per different combination of all quasi-identifiers",
         lambda context: MeasureResult(context.after.n_records / len(context.cell_sizes)),
         low=1.0,
-        high=_records,
+        high=_N_RECORDS,
+        explained=Words(
+            "It says how many released records share a combination of quasi-identifiers on average. It is a typical "
+            "value, where k is the worst.",
+            "It is a mean: a table with a high value may still have records that stand alone. Look at k and "
+            "singled_out.",
+            REAL_ANONYMITY,
+        ),
     ),
     Definition(
         "k_prime_of_sets",
@@ -109,7 +127,13 @@ ANONYMITY = (
         f"all sets of {KNOWN_AT_ONCE}, or over {MOST_SETS} drawn at random if there are more",
         _k_prime_of_sets,
         low=1.0,
-        high=_records,
+        high=_N_RECORDS,
+        explained=Words(
+            "It says how many released records look alike, on average, to someone who knows three of the "
+            "quasi-identifiers. The sets of three can be given.",
+            "It is a mean over sets and records. Someone who knows more than three attributes sees smaller groups.",
+            REAL_ANONYMITY,
+        ),
     ),
     Definition(
         "singled_out",
@@ -119,6 +143,13 @@ ANONYMITY = (
         "share of released records whose combination of quasi-identifiers no other record has",
         lambda context: MeasureResult(float((context.cell_sizes == 1).sum()) / context.after.n_records),
         high=1.0,
+        explained=Words(
+            "It says which share of released records has a combination of quasi-identifiers that no other record has. "
+            "Under k-anonymity it is 0.",
+            "A record that stands alone need not be true: values with noise stand alone, too. And 0 does not mean "
+            "that nothing is revealed.",
+            ANONYMISATION_OPINION,
+        ),
     ),
     Definition(
         "unique_values",
@@ -130,5 +161,12 @@ ANONYMITY = (
         "record",
         _unique_values,
         high=1.0,
+        explained=Words(
+            "It looks at attributes that are published as they are. It says which share of records has a value there "
+            "that nobody else has, so that whoever knows the value finds the record.",
+            "It matters if outsiders can know the value. An exact income may be known to an employer, a random number "
+            "to nobody.",
+            ANONYMISATION_OPINION,
+        ),
     ),
 )

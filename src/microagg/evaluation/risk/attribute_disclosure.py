@@ -11,10 +11,12 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.learning import learn
 from microagg.evaluation.pairs import pair
+from microagg.evaluation.utility.papers import RISK_FRAMEWORK
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 from microagg.tables.phrases import columns_phrase
+from microagg.tables.words import Words
 
 __all__ = ["ATTRIBUTE_DISCLOSURE", "skill"]
 
@@ -114,6 +116,13 @@ ATTRIBUTE_DISCLOSURE = (
         high=1.0,
         needs=(Need.CONFIDENTIAL,),
         default=False,
+        explained=Words(
+            "A model learns from the release and predicts a confidential attribute of the real people from their real "
+            "quasi-identifiers. The number says which part of the unknown it finds out.",
+            "It also counts what is true of everyone, in the table or not. What the release adds is "
+            "attribute_disclosure_gain.",
+            RISK_FRAMEWORK,
+        ),
     ),
     Definition(
         "attribute_disclosure_gain",
@@ -126,5 +135,11 @@ ATTRIBUTE_DISCLOSURE = (
         low=None,
         needs=(Need.CONFIDENTIAL, Need.HOLDOUT),
         default=False,
+        explained=Words(
+            "It says how much better the model predicts people in the table than others like them. That part is what "
+            "the release reveals about its own people.",
+            "It is fair only if the holdout was drawn as the original was. With few records it jumps around 0.",
+            RISK_FRAMEWORK,
+        ),
     ),
 )

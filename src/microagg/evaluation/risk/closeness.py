@@ -16,8 +16,10 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import Values
 from microagg.evaluation.risk.diversity import STEP_WORDS, confidential_codes, shuffled_cells
+from microagg.evaluation.utility.papers import BETA_LIKENESS
 from microagg.privacy.requirement import T_CLOSENESS, ConfidentialValues, Requirement
 from microagg.schema.encode import EncodedColumn
+from microagg.tables.words import Words
 
 __all__ = ["CLOSENESS", "CellShares", "cell_shares"]
 
@@ -159,6 +161,13 @@ CLOSENESS = (
         _t_closeness,
         high=1.0,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how far the confidential values of a cell are from those of the whole table, in the worst cell. "
+            "At 0 a person's cell tells nothing that the table does not tell.",
+            "Small cells are far from the table by chance alone. For numbers it goes by their order, and does not see "
+            "how far apart neighbours are.",
+            "Li, Li & Venkatasubramanian (2007), doi:10.1109/ICDE.2007.367856",
+        ),
     ),
     Definition(
         "delta_disclosure",
@@ -169,6 +178,13 @@ CLOSENESS = (
         "the table",
         _of_shares(lambda shares: shares.delta, _cells_that_lack),
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says by which factor a value is more, or less, likely in a cell than in the table. It is the "
+            "logarithm of that factor, in the worst case.",
+            "Read strictly it is infinite once a cell lacks a value. We look at values that the cell has, and a note "
+            "counts the cells that lack one.",
+            "Brickell & Shmatikov (2008), doi:10.1145/1401890.1401904",
+        ),
     ),
     Definition(
         "beta_likeness",
@@ -179,6 +195,13 @@ CLOSENESS = (
         "the table",
         _of_shares(lambda shares: shares.beta, lambda found: ""),
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how much more likely a value is in a cell than in the table, in the worst case. At 2, a value is "
+            "three times as likely there.",
+            "A rare value in a small cell makes it large: 1 of 5 records against 1 of 1000 gives 199. It ignores "
+            "values that become less likely.",
+            BETA_LIKENESS,
+        ),
     ),
     Definition(
         "enhanced_beta_likeness",
@@ -188,5 +211,11 @@ CLOSENESS = (
         "beta_likeness, if no value gains more than -ln p: (q - p)/p <= min(beta, -ln p)",
         _of_shares(lambda shares: shares.enhanced_beta, _beyond_enhanced),
         needs=(Need.CELLS,),
+        explained=Words(
+            "It is beta_likeness with a stricter limit for frequent values. It has a value only if no value gains "
+            "more than that limit.",
+            "No value means that no beta satisfies the model, not that nothing was measured: the worst case.",
+            BETA_LIKENESS,
+        ),
     ),
 )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from microagg._typing import IntArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, MeasureResult, Need
+from microagg.evaluation.definition import Definition, Limit, MeasureResult, Need
 from microagg.evaluation.diversity import (
     STEP,
     Diversity,
@@ -18,6 +18,7 @@ from microagg.evaluation.diversity import (
     label_diversity,
 )
 from microagg.evaluation.result import Values
+from microagg.evaluation.utility.papers import DEPENDENCE, L_DIVERSITY
 from microagg.privacy.requirement import ConfidentialValues
 from microagg.privacy.within_cells import (
     entropy_per_cell,
@@ -28,6 +29,7 @@ from microagg.privacy.within_cells import (
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn
 from microagg.space.standardize import standardize
+from microagg.tables.words import OUR_OWN, Words
 
 __all__ = ["DIVERSITY", "STEP_WORDS", "confidential_codes", "exact_and_coarse", "shuffled_cells"]
 
@@ -149,6 +151,8 @@ def _agreement(context: Context) -> MeasureResult:
     return MeasureResult(worst, baseline=float(np.mean(by_chance)), details=details)
 
 
+_LARGEST_CELL = Limit("the size of the largest cell", lambda context: context.largest_cell)
+
 DIVERSITY = (
     Definition(
         "agreement",
@@ -159,6 +163,13 @@ DIVERSITY = (
         "over attributes, with or without a kind. What is true of the whole cell is known of each of its records",
         _agreement,
         high=1.0,
+        explained=Words(
+            "It says which share of records sits in a cell whose records all have the same confidential value. For "
+            "these people the value is known, whatever k is.",
+            "It can be high by chance if one value is frequent, and 0 although nearly all records of a cell agree. "
+            "See largest_share.",
+            f"{L_DIVERSITY} (the homogeneity attack)",
+        ),
     ),
     Definition(
         "l_avg",
@@ -168,8 +179,15 @@ DIVERSITY = (
         f"mean over cells of the number of different values {STEP_WORDS} of the least diverse confidential attribute",
         _measure_of(lambda found: found.l_avg),
         low=1.0,
-        high=lambda context: context.largest_cell,
+        high=_LARGEST_CELL,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how many different confidential values a cell has on average, close numbers counted as one. More "
+            "values leave an intruder with more doubt.",
+            "It is a mean: some cells may hold one value only. It grows with the size of cells, so compare with what "
+            "chance reaches.",
+            DEPENDENCE,
+        ),
     ),
     Definition(
         "distinct_l_min",
@@ -179,8 +197,15 @@ DIVERSITY = (
         "the fewest different values that the least diverse confidential attribute has in any cell",
         _measure_of(lambda found: found.smallest),
         low=1.0,
-        high=lambda context: context.largest_cell,
+        high=_LARGEST_CELL,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It counts the different confidential values of the least diverse cell. At 1, some people's value is "
+            "known for sure.",
+            "Different values need not be equally likely: nine of ten records may share one. Numbers that differ by a "
+            "little count as different.",
+            L_DIVERSITY,
+        ),
     ),
     Definition(
         "distinct_l_mean",
@@ -190,8 +215,14 @@ DIVERSITY = (
         "mean over cells of the number of different values of the least diverse confidential attribute",
         _measure_of(lambda found: found.mean),
         low=1.0,
-        high=lambda context: context.largest_cell,
+        high=_LARGEST_CELL,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how many different confidential values a cell has on average. It is the typical case, where "
+            "distinct_l_min is the worst.",
+            "It is a mean: look at distinct_l_min, too. Numbers that differ by a little count as different.",
+            L_DIVERSITY,
+        ),
     ),
     Definition(
         "label_purity",
@@ -202,6 +233,12 @@ DIVERSITY = (
         _measure_of(lambda found: found.purity),
         high=1.0,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how large the share of a cell's most frequent confidential value is on average. The nearer to 1, "
+            "the surer an intruder may be.",
+            "Where one value is frequent everywhere, cells are pure by chance alone. Compare with what chance reaches.",
+            OUR_OWN,
+        ),
     ),
     Definition(
         "p_sensitivity",
@@ -211,8 +248,15 @@ DIVERSITY = (
         "p of p-sensitive k-anonymity: every confidential attribute has at least p different values in every cell",
         _measure_of(lambda found: found.smallest),
         low=1.0,
-        high=lambda context: context.largest_cell,
+        high=_LARGEST_CELL,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It is the p of p-sensitive k-anonymity: in every cell, every confidential attribute has at least p "
+            "different values.",
+            "It is the number of distinct_l_min under its other name, and has the same limits: values may be very "
+            "unequally likely.",
+            "Truta & Vinay (2006), doi:10.1109/ICDEW.2006.116",
+        ),
     ),
     Definition(
         "entropy_l",
@@ -223,8 +267,14 @@ DIVERSITY = (
         "up to this l",
         _entropy,
         low=1.0,
-        high=lambda context: context.largest_cell,
+        high=_LARGEST_CELL,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says to how many equally likely confidential values the least diverse cell comes. It is stricter than "
+            "counting, because rare values count little.",
+            "If one value is frequent in the whole table, no cell can reach a high number, and that is nobody's fault.",
+            L_DIVERSITY,
+        ),
     ),
     Definition(
         "largest_share",
@@ -236,6 +286,12 @@ DIVERSITY = (
         _largest_share,
         high=1.0,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It is the largest share that one confidential value has in any cell. Whoever guesses that value for a "
+            "person of that cell is right so often.",
+            "A value that most people have anyway has a large share in every cell. One small cell decides it.",
+            "Wong et al. (2006), (alpha, k)-anonymity, doi:10.1145/1150402.1150499",
+        ),
     ),
     Definition(
         "smallest_range",
@@ -246,6 +302,12 @@ DIVERSITY = (
         "attribute; the details have each attribute's own, up to which min_range holds",
         _smallest_range,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how far apart the confidential numbers of a cell are, in the cell where they are closest. A "
+            "small range tells everybody of that cell nearly their number.",
+            "One outlier stretches the range of a cell whose other numbers are all alike.",
+            "Zhang et al. (2007), (k, e)-anonymity, doi:10.1109/ICDE.2007.367857",
+        ),
     ),
     Definition(
         "recursive_c",
@@ -256,5 +318,12 @@ DIVERSITY = (
         "most frequent: recursive (c, 2)-diversity holds for every c above it; other l in the details",
         _recursive,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It compares, in each cell, the most frequent confidential value with all others together. At 3, one "
+            "value has three times the records of the rest.",
+            "It is infinite, and so has no value, where a cell holds a single value. Frequent values of the whole "
+            "table raise it everywhere.",
+            L_DIVERSITY,
+        ),
     ),
 )

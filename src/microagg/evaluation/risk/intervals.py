@@ -12,6 +12,8 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import Values
+from microagg.evaluation.utility.papers import COMPARISON
+from microagg.tables.words import Words
 
 __all__ = ["INTERVALS", "WINDOWS", "Intervals", "interval_disclosure", "interval_disclosure_rank", "places_among"]
 
@@ -141,6 +143,13 @@ INTERVALS = (
         _of_values,
         high=1.0,
         needs=(Need.ROWS, Need.NUMBERS),
+        explained=Words(
+            "It says how often an original number lies close to the released one: within one to ten per cent of a "
+            "standard deviation. Then the release tells it nearly.",
+            "Skewed numbers lie close together anyway, so that the standard deviation makes nearly all look "
+            "disclosed. Compare with chance.",
+            "Mateo-Sanz, Sebe & Domingo-Ferrer (2004), Outlier protection in continuous microdata masking",
+        ),
     ),
     Definition(
         "interval_disclosure_rank",
@@ -152,5 +161,12 @@ INTERVALS = (
         interval_disclosure_rank,
         high=1.0,
         needs=(Need.ROWS, Need.NUMBERS),
+        explained=Words(
+            "It says how often an original number has nearly the same place in the order as the released one: within "
+            "one to ten per cent of the records.",
+            "A value may keep its place and be far off, where numbers are wide apart. Our rule for ties is one of "
+            "several.",
+            COMPARISON,
+        ),
     ),
 )

@@ -22,7 +22,9 @@ from microagg.evaluation.points import (
 )
 from microagg.evaluation.result import Values
 from microagg.evaluation.risk.attacker import all_or_sampled
+from microagg.evaluation.utility.papers import COMPARISON, RECORD_LINKAGE
 from microagg.space.points import Points
+from microagg.tables.words import Words
 
 __all__ = [
     "LINKAGE",
@@ -130,6 +132,13 @@ LINKAGE = (
         distance_linkage,
         high=1.0,
         needs=(Need.ROWS,),
+        explained=Words(
+            "An intruder has the original records and links each released one to the nearest. The number says how "
+            "often that is right.",
+            "The intruder here knows all quasi-identifiers exactly, which few do. Under k-anonymity it is at most "
+            "1/k, however close the values are.",
+            RECORD_LINKAGE,
+        ),
     ),
     Definition(
         "distance_linkage_by_chance",
@@ -139,6 +148,12 @@ LINKAGE = (
         "what guessing would reach: 1 / number of original records",
         lambda context: MeasureResult(1.0 / context.before.n_records),
         high=1.0,
+        explained=Words(
+            "It is what blind guessing would reach: one in the number of original records. It stands here to compare "
+            "linkages with.",
+            "It is a yardstick, and says nothing about the release.",
+            RECORD_LINKAGE,
+        ),
     ),
     Definition(
         "distance_linkage_of_sets",
@@ -151,5 +166,12 @@ LINKAGE = (
         high=1.0,
         needs=(Need.ROWS,),
         default=False,
+        explained=Words(
+            "It is distance_linkage for intruders who know some of the quasi-identifiers only, averaged over what "
+            "they may know.",
+            "It is a mean over intruders: the one who knows most does better. With many attributes a part of the sets "
+            "is drawn by chance.",
+            COMPARISON,
+        ),
     ),
 )

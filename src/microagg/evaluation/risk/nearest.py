@@ -11,8 +11,10 @@ from microagg.evaluation.nearest import PointTree
 from microagg.evaluation.pairs import join_columns, pair
 from microagg.evaluation.points import as_points, different_records, points_of
 from microagg.evaluation.result import Values
+from microagg.evaluation.utility.papers import HOLDOUT_TESTS
 from microagg.space.points import Points
 from microagg.tables.frames import Frame
+from microagg.tables.words import Words
 
 __all__ = ["NEAREST", "closer_to_first", "distances_to_closest"]
 
@@ -97,6 +99,13 @@ NEAREST = (
         "median distance of released records to their nearest original record, numbers in standard deviations of the "
         "original, categories 0 or 1 (or semantic) apart; the details have lower percentiles",
         _distance_to_closest,
+        explained=Words(
+            "It says how far released records are from the nearest original record, in the middle of all. Copies of "
+            "real records would be at 0.",
+            "Means of cells are near real records without being copies, so a small number need not be a risk. A large "
+            "one is no proof of safety, either: compare with a holdout.",
+            HOLDOUT_TESTS,
+        ),
     ),
     Definition(
         "closer_than_holdout",
@@ -109,5 +118,12 @@ NEAREST = (
         _closer_than_holdout,
         high=1.0,
         needs=(Need.HOLDOUT,),
+        explained=Words(
+            "It says how often a released record is nearer to a record of the table than to people who had no part in "
+            "it. If the release tells of its own people no more than of others, both are as near.",
+            "It is fair only if the holdout was drawn as the original was. Read it against what chance reaches, not "
+            "against 0.",
+            HOLDOUT_TESTS,
+        ),
     ),
 )

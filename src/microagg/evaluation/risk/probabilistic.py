@@ -14,6 +14,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import Values
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 __all__ = [
     "PROBABILISTIC",
@@ -229,5 +230,12 @@ PROBABILISTIC = (
         _probabilistic_linkage,
         high=1.0,
         needs=(Need.ROWS,),
+        explained=Words(
+            "An intruder links records by how well their attributes agree, weighing each attribute by how much its "
+            "agreement tells. The number says how often that is right.",
+            "Numbers count as equal if they fall into the same tenth, so fine differences are not used. Attributes "
+            "are taken as independent.",
+            "Fellegi & Sunter (1969), doi:10.1080/01621459.1969.10501049",
+        ),
     ),
 )

@@ -8,7 +8,9 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.risk.intervals import interval_disclosure_rank
 from microagg.evaluation.risk.linkage import distance_linkage, distance_linkage_of_sets
+from microagg.evaluation.utility.papers import COMPARISON
 from microagg.evaluation.utility.variation import information_loss
+from microagg.tables.words import Words
 
 __all__ = ["SCORE"]
 
@@ -44,9 +46,13 @@ def _score(risk: Compute) -> Compute:
     return compute
 
 
-def _define(name: str, formula: str, compute: Compute, high: float | None, *, default: bool) -> Definition:
+def _define(
+    name: str, formula: str, compute: Compute, high: float | None, *, default: bool, explained: Words
+) -> Definition:
     needs = (Need.ROWS, Need.NUMBERS)
-    return Definition(name, "risk", "scores", "lower", formula, compute, high=high, needs=needs, default=default)
+    return Definition(
+        name, "risk", "scores", "lower", formula, compute, high=high, needs=needs, default=default, explained=explained
+    )
 
 
 SCORE = (
@@ -56,6 +62,12 @@ SCORE = (
         _risk(distance_linkage),
         1.0,
         default=True,
+        explained=Words(
+            "It averages two risks: that records are linked, and that numbers are told nearly. It is the risk half of "
+            "the score.",
+            "The two parts are of very different sizes: under k-anonymity linkage is small and the intervals decide.",
+            COMPARISON,
+        ),
     ),
     _define(
         "DR_of_sets",
@@ -63,13 +75,38 @@ SCORE = (
         _risk(distance_linkage_of_sets),
         1.0,
         default=False,
+        explained=Words(
+            "It is DR with intruders who know some of the quasi-identifiers only, as in the literature.",
+            "Two parts of very different sizes are averaged. With many attributes a part of the sets is drawn by "
+            "chance.",
+            COMPARISON,
+        ),
     ),
-    _define("score", "(IL + DR) / 2, as shares, not per cent", _score(_risk(distance_linkage)), None, default=True),
+    _define(
+        "score",
+        "(IL + DR) / 2, as shares, not per cent",
+        _score(_risk(distance_linkage)),
+        None,
+        default=True,
+        explained=Words(
+            "It is the mean of a loss (IL) and a risk (DR), to rank methods by one number. Lower is better for both "
+            "sides.",
+            "It trades a loss for a risk at a fixed rate that nobody chose. Papers define IL in other ways, so scores "
+            "cannot be compared with theirs.",
+            COMPARISON,
+        ),
+    ),
     _define(
         "score_of_sets",
         "(IL + DR_of_sets) / 2, as shares, not per cent",
         _score(_risk(distance_linkage_of_sets)),
         None,
         default=False,
+        explained=Words(
+            "It is the score with intruders who know some of the quasi-identifiers only, as in the literature.",
+            "It trades a loss for a risk at a fixed rate that nobody chose. With many attributes a part of the sets "
+            "is drawn by chance.",
+            COMPARISON,
+        ),
     ),
 )

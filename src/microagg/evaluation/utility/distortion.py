@@ -11,9 +11,11 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.points import spread_within, unweighted
+from microagg.evaluation.utility.papers import DEPENDENCE
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.space.dependence import total_distortion
+from microagg.tables.words import Words
 
 __all__ = ["DISTORTION", "distortion_of", "distortion_within", "distortions"]
 
@@ -86,6 +88,12 @@ DISTORTION = (
         "standard deviations of the original (categories: 0 or 1, or their semantic distance)",
         _d_x,
         needs=(Need.ROWS,),
+        explained=Words(
+            "It says how far released values lie from the original ones, record by record. Each attribute counts "
+            "alike, as every one is measured in its own standard deviations.",
+            "A mean hides the few records that moved far. It says nothing about how attributes go together.",
+            DEPENDENCE,
+        ),
     ),
     Definition(
         "D_Y",
@@ -97,6 +105,13 @@ DISTORTION = (
         _d_y,
         high=1.0,
         needs=(Need.CELLS,),
+        explained=Words(
+            "It says how much of the spread of confidential values is left inside the cells. At 0 the released "
+            "quasi-identifiers tell the confidential values exactly; at 1 they tell nothing.",
+            "Low is good for whoever predicts from the release, and for whoever wants to find out a person's value. "
+            "Read it beside the measures of diversity.",
+            DEPENDENCE,
+        ),
     ),
     Definition(
         "D",
@@ -106,5 +121,12 @@ DISTORTION = (
         "(1 - lambda) D_X + lambda D_Y with lambda = {lambda_:g}",
         _d,
         needs=(Need.ROWS, Need.CELLS),
+        explained=Words(
+            "It weighs two losses in one number: that of the quasi-identifiers (D_X) and that of their tie with the "
+            "confidential values (D_Y). The recipe's lambda says how much the second counts.",
+            "Two releases can be compared only at the same lambda. A low D may come from a low D_Y, which helps "
+            "intruders, too.",
+            DEPENDENCE,
+        ),
     ),
 )

@@ -11,6 +11,7 @@ from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
+from microagg.tables.words import OUR_OWN, Words
 
 __all__ = [
     "DISTRIBUTION",
@@ -139,6 +140,13 @@ DISTRIBUTION = (
         _jsd,
         high=1.0,
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says how different the distribution of each attribute became. At 0 both tables have the same "
+            "histogram; at 1 they share no value.",
+            "It does not know that neighbouring values are alike: averages that fall into the next bin count as much "
+            "as values far away.",
+            "Lin (1991), IEEE Trans. Inf. Theory 37(1), 145-151",
+        ),
     ),
     Definition(
         "wasserstein",
@@ -150,6 +158,12 @@ DISTRIBUTION = (
         _wasserstein,
         needs=(Need.NUMBERS,),
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says how far values had to move, on average, to turn the original distribution into the released one. "
+            "The unit is the attribute's standard deviation.",
+            "It looks at each attribute alone: a column that is shuffled among the records stays at 0.",
+            "Vallender (1974), doi:10.1137/1118101",
+        ),
     ),
     Definition(
         "KS",
@@ -162,6 +176,12 @@ DISTRIBUTION = (
         high=1.0,
         needs=(Need.NUMBERS,),
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says by how much the share of records below a value may be off, at most, averaged over attributes. At "
+            "0.05, 'so many earn less than this' is off by up to five per cent of the records.",
+            "It looks at each attribute alone, and little at the tails, where shares are small anyway.",
+            "Massey (1951), doi:10.1080/01621459.1951.10500769",
+        ),
     ),
     Definition(
         "categories_lost",
@@ -173,5 +193,11 @@ DISTRIBUTION = (
         _categories_lost,
         high=1.0,
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says which share of the categories has vanished from the release. Rare categories go first, and with "
+            "them small groups of people.",
+            "A category that one record still has counts as kept, even if nearly all of its records lost it.",
+            OUR_OWN,
+        ),
     ),
 )

@@ -10,6 +10,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import moments_of, scale_pairs
 from microagg.evaluation.utility.values import mean_of
+from microagg.tables.words import Words
 
 __all__ = ["PROBABILISTIC", "probabilistic_losses"]
 
@@ -128,5 +129,11 @@ PROBABILISTIC = (
         high=1.0,
         needs=(Need.NUMBERS,),
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "It says how sure one can be that changed statistics are not mere luck of sampling. At 0 every statistic "
+            "is what it was; at 1 none could come from a sample of the original.",
+            "In large tables even tiny changes come near 1, because sampling would hardly have made them.",
+            "Mateo-Sanz, Domingo-Ferrer & Sebe (2005), doi:10.1007/s10618-005-0011-9",
+        ),
     ),
 )

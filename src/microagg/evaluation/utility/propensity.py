@@ -8,10 +8,11 @@ import numpy as np
 
 from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
-from microagg.evaluation.definition import Definition, MeasureResult
+from microagg.evaluation.definition import Definition, Limit, MeasureResult
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import RowKind
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 __all__ = ["PROPENSITY", "Propensity", "design", "propensity"]
 
@@ -211,7 +212,14 @@ PROPENSITY = (
         "squares and products, the 20 most frequent categories and missing values as 0 or 1. By chance: K c (1 - c)^2 "
         "/ N for K coefficients and N records, expected of a table drawn anew from the original's distribution",
         _pmse,
-        high=_highest,
+        high=Limit("c (1 - c), c the share of released ones among the records of both tables", _highest),
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "A model tries to tell released records from original ones. At 0 it cannot, so whatever the model can see "
+            "was kept.",
+            "It sees what a logistic regression with squares and products sees, no more. A release of the same "
+            "records may fall below what chance gives.",
+            "Woo et al. (2009), doi:10.29012/jpc.v1i1.568; Snoke et al. (2018), doi:10.1111/rssa.12358",
+        ),
     ),
 )

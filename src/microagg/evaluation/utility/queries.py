@@ -10,7 +10,9 @@ from microagg._typing import BoolArray, FloatArray
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.result import RowKind
+from microagg.evaluation.utility.papers import RANGE_COUNTS
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 __all__ = ["QUERIES", "Asked", "query_errors"]
 
@@ -98,6 +100,12 @@ QUERIES = (
         lambda context: _error(context.numbers, 1, context.rng("range queries")),
         needs=(Need.NUMBERS,),
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It asks 1000 random questions of the kind 'which share lies between these two values', and says how far "
+            "off the answers are. Errors are relative to the true share.",
+            "Narrow ranges have large relative errors by nature. Your own questions may be wider, or of another kind.",
+            RANGE_COUNTS,
+        ),
     ),
     Definition(
         "count_query_error",
@@ -108,5 +116,12 @@ QUERIES = (
         "a kind: a range, or about half of the categories",
         lambda context: _error(context.published, 3, context.rng("count queries")),
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "It asks 1000 random questions about three attributes at once, and says how far off the answers are. It "
+            "shows whether counts of small groups can be trusted.",
+            "Random questions are not your questions: look at the details, where the median and the worst twentieth "
+            "stand.",
+            RANGE_COUNTS,
+        ),
     ),
 )

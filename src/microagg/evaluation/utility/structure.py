@@ -14,6 +14,7 @@ from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import BothMoments, correlations, moments_of_pairs, scale_pairs
 from microagg.evaluation.utility.values import mean_of
 from microagg.schema.attribute import Kind
+from microagg.tables.words import OUR_OWN, Words
 
 __all__ = ["OF_PUBLISHED_MOMENTS", "STRUCTURE", "rank_correlations"]
 
@@ -101,6 +102,13 @@ STRUCTURE = (
         _of_moments("correlation_difference"),
         high=2.0,
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "It says how much correlations changed, of all published attributes. So it also shows whether changed and "
+            "unchanged attributes still go together.",
+            "Only linear relations are seen, and outliers can decide them. A mean over many pairs hides one that is "
+            "ruined.",
+            OUR_OWN,
+        ),
     ),
     Definition(
         "rank_correlation_difference",
@@ -111,6 +119,13 @@ STRUCTURE = (
         _rank_correlation_difference,
         high=2.0,
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "It says how much rank correlations changed, of all published attributes. It sees every relation that "
+            "goes in one direction, straight or not.",
+            "Cells give many records equal values; ties weaken what ranks can show. Relations that turn around are "
+            "not seen.",
+            OUR_OWN,
+        ),
     ),
     Definition(
         "eigenvalue_difference",
@@ -121,5 +136,11 @@ STRUCTURE = (
         "and ordinal published attributes, both in standard deviations of the original",
         _of_moments("eigenvalue_difference"),
         holds_of=RowKind.MEANS,
+        explained=Words(
+            "It says how much the shape of the cloud of records changed. It compares the lengths of its main axes "
+            "before and after.",
+            "Directions are not compared: a cloud that was turned around has the same lengths.",
+            OUR_OWN,
+        ),
     ),
 )

@@ -10,6 +10,7 @@ from microagg.evaluation.learning import Learning, check_target, learn
 from microagg.evaluation.result import Measure, RowKind
 from microagg.schema.attribute import Kind
 from microagg.schema.schema import Schema
+from microagg.tables.words import Words
 
 __all__ = ["TRAINING", "fitting", "learning_measures"]
 
@@ -24,11 +25,44 @@ _SCORES = {
     ),
     "r_squared": (None, "share of the variance of test records that is predicted"),
 }
+_EXPLAINED = {
+    "accuracy": Words(
+        "A model learns from the release and predicts the target of records it has never seen. The number says how "
+        "often it is right.",
+        "Where one class is frequent, guessing that class is accurate, too: compare with what chance reaches, and "
+        "with accuracy_unprotected.",
+        "Rodriguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 94, 103787",
+    ),
+    "f_measure": Words(
+        "It says how well a model that learned from the release finds each class. Every class counts alike, so a rare "
+        "one is not drowned by a frequent one.",
+        "With few test records of a class it jumps. Compare with f_measure_unprotected, not with 1.",
+        "van Rijsbergen (1979), Information Retrieval",
+    ),
+    "r_squared": Words(
+        "It says which share of a numeric target's variance a model predicts that learned from the release. At 0 the "
+        "model knows no more than the mean; below 0 it does harm.",
+        "A few outliers among the test records can decide it. Compare with r_squared_unprotected, not with 1.",
+        "Draper & Smith (1998), Applied Regression Analysis",
+    ),
+}
 _SIDES = {"released": "the release", "original": "the original records"}
 
 
 def _name(score: str, side: str) -> str:
     return score if side == "released" else f"{score}_unprotected"
+
+
+def _explained(score: str, side: str) -> Words:
+    """Of a model that learned from the release; that of the original records is there to compare with."""
+    if side == "released":
+        return _EXPLAINED[score]
+    return Words(
+        f"It is the {score} of a model that learned from the original records. It shows what could be had without "
+        "protection, so that the loss is seen beside it.",
+        "It is a yardstick for the release, and says nothing about the release itself.",
+        _EXPLAINED[score].reference,
+    )
 
 
 def _learning(context: Context) -> Learning:
@@ -69,6 +103,7 @@ TRAINING = tuple(
         needs=(Need.TARGET,),
         default=False,
         holds_of=RowKind.MEANS,
+        explained=_explained(score, side),
     )
     for score, (low, words) in _SCORES.items()
     for side, trained in _SIDES.items()
@@ -100,6 +135,7 @@ def learning_measures(learning: Learning, target: str, tested_on: str) -> list[M
                     f"{words}; {target!r} predicted by a model trained on {trained}, tested on {tested_on}"
                     + (f"; mean over {len(values)} splits" if len(values) > 1 else ""),
                     spread=float(values.std(ddof=1)) if len(values) > 1 else None,
+                    words=_explained(score, side).plain,
                 )
             )
     return measures

@@ -12,8 +12,10 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.utility.distortion import distortions
+from microagg.evaluation.utility.papers import DATA_ORIENTED
 from microagg.schema.attribute import Kind
 from microagg.tables.phrases import columns_phrase
+from microagg.tables.words import OUR_OWN, Words
 
 __all__ = ["VALUES", "mean_of", "relative_errors"]
 
@@ -139,8 +141,10 @@ def _define(
     *more: Need,
     low: float | None = 0.0,
     high: float | None = None,
+    explained: Words,
 ) -> Definition:
-    return Definition(name, "utility", "values", "lower", formula, compute, low, high, (*more, Need.ROWS))
+    needs = (*more, Need.ROWS)
+    return Definition(name, "utility", "values", "lower", formula, compute, low, high, needs, explained=explained)
 
 
 VALUES = (
@@ -150,14 +154,41 @@ VALUES = (
         "released value, in the attributes' own units (ranks of ordinal ones)",
         _sse,
         Need.NUMBERS,
+        explained=Words(
+            "It adds up the squared differences between original and released numbers. Papers on microaggregation "
+            "compare methods by it.",
+            "It is in the attributes' own units, so the attribute with the largest numbers decides. It grows with the "
+            "number of records, and cannot be compared between tables.",
+            DATA_ORIENTED,
+        ),
     ),
-    _define("log2_SSE", "logarithm of SSE to base 2", _log2_sse, Need.NUMBERS, low=None),
+    _define(
+        "log2_SSE",
+        "logarithm of SSE to base 2",
+        _log2_sse,
+        Need.NUMBERS,
+        low=None,
+        explained=Words(
+            "It is SSE on a scale of doublings: one less means half the squared error. It serves to compare with "
+            "papers that print it.",
+            "A small difference is a large one in truth, and a percentage of it means nothing. It inherits the units "
+            "of SSE.",
+            "Cross-moment microaggregation, docs/algorithms/cross_moment.md",
+        ),
+    ),
     _define(
         "SSE_SST",
         "sum of squared distances between original and released values over the sum of squared distances of the "
         "original values to their mean; numbers in standard deviations of the original, categories at distance 0 or 1 "
         "or their semantic distance, a value missing on one side only at distance 1",
         _sse_sst,
+        explained=Words(
+            "It says which share of the variation in the quasi-identifiers the release has lost. At 0 nothing "
+            "changed; at 1 the release says no more than the overall means.",
+            "It can be low while outliers, rare categories or relations with other attributes are lost. Noise can "
+            "push it above 1.",
+            DATA_ORIENTED,
+        ),
     ),
     _define(
         "IL1s",
@@ -165,6 +196,13 @@ VALUES = (
         "deviation (divisor n) of the original attribute",
         _il1s,
         Need.NUMBERS,
+        explained=Words(
+            "It says how far a released number lies from the original one on average, in standard deviations. The "
+            "size of a difference counts, not its square, so outliers weigh less than in SSE.",
+            "An attribute with a few huge values has a huge standard deviation, so that large errors of ordinary "
+            "values look small.",
+            "Yancey, Winkler & Creecy (2002), Disclosure risk assessment in perturbative microdata protection",
+        ),
     ),
     _define(
         "relative_error",
@@ -172,6 +210,13 @@ VALUES = (
         "declared bounds or else the range of the original; categories: 0 or 1, or their semantic distance; where "
         "the denominator is 0, 1 if changed",
         _relative_error,
+        explained=Words(
+            "It says by which part of itself a value changed on average. A person reads it as 'values are off by so "
+            "much per cent'.",
+            "Values near zero would make it explode, so the denominator is at least a hundredth of the domain. "
+            "Declared bounds that are too wide make errors look small.",
+            OUR_OWN,
+        ),
     ),
     _define(
         "semantic_distance",
@@ -180,5 +225,12 @@ VALUES = (
         _semantic_distance,
         Need.CATEGORIES,
         high=1.0,
+        explained=Words(
+            "It says how far released categories lie from the original ones. With a taxonomy, a near relative counts "
+            "less than a stranger.",
+            "Without a taxonomy every change counts fully. With one, the result depends on how finely the tree is "
+            "drawn.",
+            "Sanchez et al. (2012), Expert Systems with Applications 39(9), 7718-7728",
+        ),
     ),
 )

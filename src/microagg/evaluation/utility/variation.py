@@ -11,7 +11,9 @@ from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.result import RowKind
 from microagg.evaluation.utility.moments import BothMoments, moments_of_pairs
+from microagg.evaluation.utility.papers import COMPARISON
 from microagg.evaluation.utility.values import mean_of, relative_errors
+from microagg.tables.words import Words
 
 __all__ = ["OF_MOMENTS", "VARIATION", "information_loss"]
 
@@ -101,10 +103,20 @@ def _define(
     *more: Need,
     high: float | None = None,
     holds_of: RowKind = RowKind.MEANS,
+    explained: Words,
 ) -> Definition:
     needs = (Need.NUMBERS, *more)
     return Definition(
-        name, "utility", "variation", "lower", formula, compute, high=high, needs=needs, holds_of=holds_of
+        name,
+        "utility",
+        "variation",
+        "lower",
+        formula,
+        compute,
+        high=high,
+        needs=needs,
+        holds_of=holds_of,
+        explained=explained,
     )
 
 
@@ -116,18 +128,38 @@ VARIATION = (
         f"mean over {_OVER} of |m' - m| / max(|m|, s / 100), m the mean and s the standard deviation of the original",
         _of_moments("variation_means"),
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says how much the attributes' means changed, relative to themselves. Cells of means keep them, so a "
+            "large value points to noise, rounding or medians.",
+            "A release can keep every mean and lose all else: cells that publish their means score about 0 by "
+            "construction.",
+            COMPARISON,
+        ),
     ),
     _define(
         "variation_variances",
         f"mean over {_OVER} of |v' - v| / v, v the variance of the original; constant attributes are left out",
         _of_moments("variation_variances"),
         holds_of=RowKind.RANKS,
+        explained=Words(
+            "It says how much the attributes' variances changed, relative to themselves. Averages of cells shrink "
+            "variances; noise inflates them.",
+            "It does not show the direction. Sampled records may keep the variance although single values are far off.",
+            "Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+        ),
     ),
     _define(
         "variation_covariances",
         f"mean over every two {_OVER} of |c' - c| / max(|c|, s t / 100), c the covariance and s, t the standard "
         "deviations of the original; constant attributes are left out",
         _of_moments("variation_covariances"),
+        explained=Words(
+            "It says how much the covariances of every two attributes changed, relative to themselves. It shows "
+            "whether the release keeps how numbers move together.",
+            "Covariances near zero make relative changes erratic, which the lower limit of the denominator softens "
+            "only.",
+            COMPARISON,
+        ),
     ),
     _define(
         "variation_correlations",
@@ -135,6 +167,13 @@ VARIATION = (
         "attributes constant in the original are left out",
         _of_moments("variation_correlations"),
         high=2.0,
+        explained=Words(
+            "It says how much the correlations of every two quasi-identifiers changed. A change of 0.1 is one from "
+            "0.3 to 0.4, for example.",
+            "Averaging pulls records onto fewer points and makes correlations stronger, which may look like better "
+            "data. Only linear relations are seen.",
+            COMPARISON,
+        ),
     ),
     _define(
         "IL",
@@ -143,5 +182,12 @@ VARIATION = (
         information_loss,
         Need.ROWS,
         holds_of=RowKind.RECORDS,
+        explained=Words(
+            "It averages five changes of the numbers: of single values, means, variances, covariances and "
+            "correlations. It is the utility half of the score.",
+            "The five parts are of different sizes, and one bad part can decide. It is not the IL that the Mic1D-k "
+            "paper prints.",
+            COMPARISON,
+        ),
     ),
 )

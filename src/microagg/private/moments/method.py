@@ -43,6 +43,32 @@ _WIDEST_RAW = 1e60  # bounds in whose own unit third moments, their noise and it
 class CrossMoment(PrivateMethod):
     """Mean and central moments of each cell with Laplace noise, repaired, and records drawn from them.
 
+    Other Parameters
+    ----------------
+    m : {0, 1, 2}, default 1
+        How many central moments are kept beside the mean of a cell: none, the covariance, or also the coskewness.
+        Take care: every further moment takes a share of the budget, so that all get more noise.
+    statistics : {"coefficients", "spectra"}, default "coefficients"
+        Whether noise is added to the moments themselves, or to their eigenvalues and eigenvectors.
+        Take care: spectra promise less (individual differential privacy), and were worse in every experiment.
+    content : {"variances", "pure"}, default "variances"
+        Whether the moments of each attribute alone are kept, or also those between attributes.
+    coskewness : {"marginal", "all"}, optional
+        Which elements of the coskewness get noise and are published: those of each attribute alone, or all of them.
+    masking : {"joint", "separate"}, default "joint"
+        Whether all statistics of a cell share one scale of noise, or each kind has a share of the budget.
+    strategy : {"balanced", "mean_first"} or weights that sum to 1, optional
+        How separate masking divides the budget among mean, covariance and coskewness.
+    repair : {"fixed_diagonal", "clipped_eigenvalues"}, default "fixed_diagonal"
+        How a noisy covariance is made a possible one again: with its variances kept, or by cutting off negative
+        eigenvalues.
+    truncation : {"by_mean", "by_width"}, optional
+        To what noisy variances are cut: what values with the cell's published mean can have, or what the width of the
+        domain allows.
+    units : {"domain", "raw"}, default "domain"
+        Whether noise is scaled in parts of the declared domain, or in the attributes' own units.
+        Take care: in raw units the noise depends on whether income is counted in dollars or cents.
+
     Notes
     -----
     Sensitivity: :mod:`microagg.privacy.sensitivity`, with one draw of noise per statistic and cell

@@ -25,7 +25,9 @@ from microagg.private.strict.records import Records
 from microagg.private.strict.release import Measured, chance_from, draw_from, measure
 from microagg.private.strict.scales import Scale
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.unit import epsilon_of_record
 from microagg.schema.attribute import Kind
+from microagg.tables.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,10 +84,20 @@ class RankedGraph(PrivateMethod):
     All published attributes are protected, confidential ones as well: nothing stands beside the release as it is. No
     row belongs to a record.
 
-    ``shares`` divides the budget among marginals, pairs, choices and tables; ``tables`` says how many tables are
-    measured beside those that join nominal attributes; ``origins`` says from which value of an attribute distances are
-    taken as logarithms (default: 0, or the bound next to it). All have defaults that follow from the number of records,
-    epsilon, and the number and kinds of attributes. ``weights`` divides the share of the marginals among attributes.
+    All keys have defaults that follow from the number of records, epsilon, and the number and kinds of attributes.
+    ``weights`` divides the share of the marginals among attributes.
+
+    Other Parameters
+    ----------------
+    shares : table of shares above 0 that sum to 1, optional
+        How the budget is divided among marginals, pairs, choices and tables. Left out, it follows from public numbers.
+    tables : int from 0 to 10,000, optional
+        How many two-way tables are counted beside those that join nominal attributes. More tables keep more relations,
+        each with more noise.
+    origins : table of attribute to number, optional
+        Around which value the numbers of an attribute crowd, so that they are told apart more finely there. Left out,
+        it is 0 or the bound next to it.
+        Take care: an origin is published. It must come from general knowledge, not from the table.
 
     Notes
     -----
@@ -187,7 +199,7 @@ class RankedGraph(PrivateMethod):
         n_ordered = sum(scale.ordered for scale in scales)
         plan = make_plan(
             n_records,
-            recipe.privacy.epsilon,
+            epsilon_of_record(recipe),
             n_ordered,
             len(scales) - n_ordered,
             shares=option_of(recipe, "shares"),
@@ -215,12 +227,13 @@ class RankedGraph(PrivateMethod):
         n_attributes: int,
         budget: Budget,
     ) -> MethodOutput:
-        assert recipe.privacy is not None
+        epsilon = epsilon_of_record(recipe)
         remarks = ["a row was drawn from a model of noisy counts: its values belong together, and to no record"]
-        if n_attributes > 1 and n_records * recipe.privacy.epsilon / n_attributes < LITTLE:
+        if n_attributes > 1 and n_records * epsilon / n_attributes < LITTLE:
             remarks.append(
-                f"{n_records} records, epsilon = {recipe.privacy.epsilon:g} and {n_attributes} attributes: noise hides "
-                "nearly all dependence between attributes; fewer attributes or a larger epsilon would keep more"
+                f"{n_records} records, epsilon = {epsilon:g} {'' if recipe.unit is None else 'for each '}and "
+                f"{n_attributes} attributes: noise hides nearly all dependence between attributes; fewer attributes or "
+                "a larger epsilon would keep more"
             )
         stages = Stages(noise={"form": DRAWN, "plan": plan.as_dict()})
         return MethodOutput(arrays, stages=stages, remarks=tuple(remarks), budget=budget, linked=False)
@@ -258,6 +271,15 @@ GRAPH = Method(
     guarantee="epsilon-differential privacy of the original records, all attributes together",
     reference="docs/algorithms/ranked_graph.md",
     whole_table=True,
+    explained=Words(
+        "It counts how values are distributed and how attributes go together, adds noise to the counts, and draws a "
+        "new table from them. All attributes are protected, and no row is a person's.",
+        "What the counts do not show is not in the table: relations of three and more attributes are weak. With few "
+        "records or a small epsilon noise decides.",
+        formula="noisy trees of values + noisy counts of pairs + noisy two-way tables where the model is furthest "
+        "off; records drawn from them",
+        more="docs/algorithms/ranked_graph.md",
+    ),
 )
 
 COPULA = Method(
@@ -272,4 +294,12 @@ COPULA = Method(
     reference="docs/algorithms/ranked_graph.md",
     kinds=(Kind.NUMERIC, Kind.ORDINAL),
     whole_table=True,
+    explained=Words(
+        "It is the ranked graph for few numbers: noisy distributions and one noisy correlation for each pair of "
+        "attributes, from which a new table is drawn.",
+        "One number per pair keeps only relations that go in one direction. It takes numbers and ordered categories "
+        "only.",
+        formula="noisy trees of values + one noisy rank correlation for each pair; records drawn from them",
+        more="docs/algorithms/ranked_graph.md",
+    ),
 )

@@ -17,6 +17,7 @@ from microagg.releases.check.manifest import VERSION, check_blocks, check_manife
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.report import check_report
 from microagg.releases.check.statement import check_statement
+from microagg.releases.check.units import check_units
 from microagg.releases.folder.signing import check_signature
 from microagg.releases.input import read_released
 from microagg.releases.release import MANIFEST, read_as_written
@@ -34,7 +35,11 @@ __all__ = ["Finding", "check_release", "check_table"]
 
 
 def check_release(
-    folder: str | Path, *, receipt: str | Path | None = None, signed_by: str | Path | None = None
+    folder: str | Path,
+    *,
+    receipt: str | Path | None = None,
+    signed_by: str | Path | None = None,
+    original: str | Path | None = None,
 ) -> list[Finding]:
     """Check a saved release: its files are those of the manifest, and what it promises holds on the written table.
 
@@ -49,6 +54,8 @@ def check_release(
         What the data holder kept: all files must be as it names them. By default one beside the folder is looked for.
     signed_by : path, optional
         A public key (PEM): the release must be signed by it.
+    original : path, optional
+        The input, for the data holder: with the receipt, the units of ``[unit]`` are counted again.
 
     Raises
     ------
@@ -69,7 +76,8 @@ def check_release(
             raise TableError(f"{error}; {'; '.join(f'{one.name}: {one.detail}' for one in broken)}") from None
         raise
     vouched = any(one.holds for one in outside if one.name == "receipt" or signed_by is not None)
-    return [*(finding for check in CHECKS for finding in check(release)), *_check_version(release, vouched), *outside]
+    found = [*(finding for check in CHECKS for finding in check(release)), *_check_version(release, vouched), *outside]
+    return found if original is None else [*found, *check_units(release, receipt, original)]
 
 
 def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:

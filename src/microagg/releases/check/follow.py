@@ -14,6 +14,7 @@ from microagg.privacy.budget import Budget
 from microagg.private.base import bounds_read_from_data
 from microagg.private.public_column import blank_column
 from microagg.recipe.recipe import Recipe
+from microagg.recipe.unit import epsilon_of_record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +58,6 @@ def follow(
         for name in names
     ]
     assert recipe.privacy is not None
-    budget = Budget(recipe.privacy.epsilon, names)
+    budget = Budget(epsilon_of_record(recipe), names)
     followed: MethodOutput = private.follow(columns, recipe, budget, blocks)
     return followed

@@ -16,6 +16,7 @@ from microagg.methods.output import CellSizes
 from microagg.methods.searches import ENDS, STARTS
 from microagg.privacy.verify import Finding
 from microagg.private.moments.plan import groups_of
+from microagg.recipe.protect import rearranges
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.json_files import same
@@ -89,6 +90,11 @@ def _fault_of_cells(release: PublishedFolder, block: Mapping[str, Any]) -> str:
         n_records = release.manifest["input"]["n_records"]
     if not release.recipe.k <= smallest <= largest:
         return f"the manifest states cells of {smallest} to {largest} records, and k = {release.recipe.k}"
+    units = block.get("fewest_units")
+    if (units is not None) is not (release.recipe.unit is not None and not release.is_private):
+        return "the manifest states units, and its recipe has none, or the other way round"
+    if units is not None and not (type(units) is int and release.recipe.k <= units <= smallest):
+        return f"the manifest states cells of {units} units, and k = {release.recipe.k}"
     even = smallest == largest
     fits = (
         n_cells * smallest <= n_records <= n_cells * largest
@@ -152,10 +158,11 @@ def _fault_of_stages(release: PublishedFolder) -> str:
         return "says something about cells that no release says"
     if release.is_private:
         return _fault_of_private_stages(release, found)
-    due = [stage for stage in _OF_CELLS if stage != "rearrange" or recipe.protect]
+    due = [stage for stage in _OF_CELLS if stage != "rearrange" or rearranges(recipe)]
     if [stage["stage"] for stage in stages] != due:
         return "has other stages than its method"
-    if recipe.protect and not _is_rearrangement(found["rearrange"], recipe, release.blocks[0]["n_cells"]):
+    n_cells = sum(block["n_cells"] for block in release.blocks)
+    if rearranges(recipe) and not _is_rearrangement(found["rearrange"], recipe, n_cells):
         return "states other rearranged cells than its recipe"
     return (
         _fault_of_search(release)

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from microagg.methods.searches import REMARKS as OF_SEARCHES
 from microagg.recipe.choices import MissingPolicy
 from microagg.recipe.output import Formulas, formula_words
+from microagg.recipe.protect import rearranges
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.guidance import guidance_words, pairing_words
 from microagg.releases.pipeline import INDEX_DROPPED
 from microagg.releases.prepare import REMARKS as OF_MISSING
-from microagg.releases.prepare import STRATA, published_of_merged, strata_phrase
+from microagg.releases.prepare import STRATA, counted_in, published_of_merged, strata_phrase
 from microagg.releases.rearrangement import limit_words
+from microagg.releases.units import SURPLUS, units_words
 from microagg.releases.values import VALUES_MIXED
 from microagg.statements.promises import SEEDED_NOISE, formed_in_blocks
 from microagg.tables.formats.registry import format_of
@@ -65,6 +67,7 @@ def _due(release: PublishedFolder) -> Iterator[str]:
     recipe = release.recipe
     if release.is_private:
         yield from release.made_again.remarks
+        yield from units_words(recipe, ())
         if release.manifest["seeded"]:
             yield SEEDED_NOISE
     elif recipe.sampling_weight is not None:
@@ -74,7 +77,8 @@ def _due(release: PublishedFolder) -> Iterator[str]:
     stages = {stage["stage"]: stage for stage in release.manifest["stages"]}
     if not release.is_private and release.blocks:
         blocks = [block["attributes"] for block in release.blocks]
-        if recipe.protect:
+        yield from units_words(recipe, release.blocks)
+        if rearranges(recipe):
             yield from limit_words(recipe, stages["rearrange"])
         if recipe.guides:
             for facts, attributes in zip(stages["space"]["guided"], blocks, strict=True):
@@ -109,6 +113,7 @@ def _possible(release: PublishedFolder) -> Iterator[str]:
     recipe = release.recipe
     yield INDEX_DROPPED
     if release.is_private:
+        yield from (SURPLUS,) if recipe.unit is not None else ()
         return
     yield from OF_MISSING.get(recipe.missing.policy, ())
     if recipe.entry.searches_by_chance:
@@ -122,6 +127,8 @@ def _compile(pattern: str, recipe: Recipe) -> re.Pattern[str]:
         "<columns>": rf"columns? ({known})(, ({known}))*( and [\d,]{{1,15}} more)?",
         "<strata>": re.escape(strata_phrase(recipe)),
         "<published>": published_of_merged(recipe),
+        "<counted>": counted_in(recipe),
+        "<max_records>": "" if recipe.unit is None else str(recipe.unit.max_records),
         "<k>": str(recipe.k),
         "<n_attributes>": str(len(recipe.schema.quasi_identifiers)),
     }

@@ -28,7 +28,7 @@ __all__ = ["check_report"]
 _HEADING = ("format", "microagg", "form", "about_this_form", "records", "columns")
 
 _OF_BLOCK = {"of", "attributes", "smallest", "median", "largest", "sizes"}
-_OF_MEASURE = {"name", "better", "low", "formula", "value", "by_chance", "high"}
+_OF_MEASURE = {"name", "better", "low", "formula", "words", "value", "by_chance", "high"}
 
 
 def check_report(release: PublishedFolder) -> list[Finding]:

@@ -28,6 +28,7 @@ from microagg.tables.formats.registry import format_of
 __all__ = ["check_statement"]
 
 _LEFT_OUT = re.compile(r"(\d+) records with .+ were left out")
+_SURPLUS = re.compile(r"(\d+) records of units with .+ were left out by chance")
 
 
 def check_statement(release: PublishedFolder) -> list[Finding]:
@@ -143,7 +144,10 @@ def _check_remarks(release: PublishedFolder, statement: Statement) -> Finding:
     left_out = [int(match[1]) for remark in remarks if (match := _LEFT_OUT.fullmatch(remark))]
     if recipe.missing.policy is not MissingPolicy.SUPPRESS and left_out:
         return Finding("remarks", False, "one speaks of records left out, but the recipe leaves none out")
-    fault = _fault_of_sizes(release, sum(left_out))
+    surplus = [int(match[1]) for remark in remarks if (match := _SURPLUS.fullmatch(remark))]
+    if surplus and (recipe.unit is None or not release.is_private):
+        return Finding("remarks", False, "one speaks of units with too many records, and the recipe limits none")
+    fault = _fault_of_sizes(release, sum(left_out) + sum(surplus))
     if fault:
         return Finding("remarks", False, fault)
     was_cut = any(TIME_LIMIT in block.get("search", {}).get("stopped_by", {}) for block in release.blocks)

@@ -91,7 +91,7 @@ def _public(found: Evaluation) -> list[Measure]:
 
 
 def _frame(one: Measure) -> dict[str, Any]:
-    return {"name": one.name, "better": one.better, "low": one.low, "formula": one.formula}
+    return {"name": one.name, "better": one.better, "low": one.low, "formula": one.formula, "words": one.words}
 
 
 def _exact(one: Measure) -> dict[str, Any]:

@@ -21,7 +21,14 @@ __all__ = ["DependenceChoice"]
 class DependenceChoice(Guide):
     """``[space.dependence]``: cells that keep confidential attributes predictable from what is published.
 
-    ``lambda`` weighs them against the quasi-identifiers, from 0 (not used) to 1 (nothing else used).
+    Parameters
+    ----------
+    lambda : float in [0, 1]
+        How much the confidential attributes count beside the quasi-identifiers when cells are formed. At 0 they are
+        not used, at 1 nothing else is.
+        Take care: cells that are alike in confidential values are less diverse, so intruders learn more.
+    attributes : list of str, optional
+        Which attributes guide the cells. Left out, every confidential attribute with a kind does.
     """
 
     model_config = ConfigDict(populate_by_name=True)

@@ -22,7 +22,16 @@ _MODEL = "gradient boosting"
 
 @register_guide
 class PredictionChoice(Guide):
-    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest."""
+    """``[space.prediction]``: out-of-fold predictions of the targets appended, `weight` against the rest.
+
+    Parameters
+    ----------
+    target : str or list of str
+        The attributes that whoever works with the release wants to predict. They are published as they are.
+    weight : float > 0, default 1
+        How much all predictions together count beside all quasi-identifiers together.
+        Take care: cells become more alike in the target, so that more is learnt about single people, too.
+    """
 
     name: ClassVar[str] = "prediction"
     named_by: ClassVar[str] = "target"

@@ -36,6 +36,8 @@ def unlike_records(X, near, codes, wanted, draws, rounds, rng, stop, nominal):
     n_records = X.shape[0]
     found = np.full((n_records, wanted), NOBODY, dtype=np.int32)
     apart = np.full((n_records, wanted), np.inf)
+    if wanted == 0:  # `offer` needs a place to offer
+        return found
     for record in range(n_records):
         for _ in range(draws):
             other = draw_below(rng, n_records)

@@ -1,0 +1,1 @@
+"""``microagg explain`` and ``microagg measures``: what names mean."""

@@ -1,0 +1,1 @@
+"""``microagg risk``: what a table gives away before any release."""

@@ -1,0 +1,71 @@
+"""Classes: records that have the same combination of quasi-identifiers, and how many have it in a population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from microagg._labels import label_combinations
+from microagg._typing import FloatArray, IntArray
+from microagg.evaluation.pairs import codes_of, join_columns
+from microagg.tables.frames import Frame
+
+__all__ = ["Classes", "classes_of", "population_sizes"]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a table.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_records,)
+        The class of each record, 0 to n_classes - 1.
+    codes : tuple of ndarray of shape (n_records,)
+        For each quasi-identifier whole numbers that are equal where its values are; missing is a value of its own.
+    """
+
+    labels: IntArray
+    codes: tuple[IntArray, ...]
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """f: how many records each class has."""
+        return np.bincount(self.labels).astype(np.int64)
+
+    @cached_property
+    def codes_of_classes(self) -> tuple[IntArray, ...]:
+        """For each quasi-identifier the code that the records of a class share, class by class."""
+        first = np.empty(len(self.sizes), dtype=np.int64)
+        first[self.labels[::-1]] = np.arange(len(self.labels) - 1, -1, -1)
+        return tuple(codes[first] for codes in self.codes)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """What the records of each class have together, as of sampling weights."""
+        return np.bincount(self.labels, weights=values).astype(np.float64)
+
+
+def classes_of(table: Frame, names: Sequence[str]) -> Classes:
+    """Put records with equal values of all named columns into classes.
+
+    Numbers are compared as they are: 1 and 1.0 are equal, 1 and 1.1 are not. A missing value equals a missing value and
+    nothing else.
+    """
+    codes = tuple(codes_of(table, name) for name in names)
+    return Classes(label_combinations(codes, table.n_records), codes)
+
+
+def population_sizes(table: Frame, population: Frame, names: Sequence[str]) -> IntArray:
+    """F: how many records of a population have the combination of each class of a table; exact, 0 where none has.
+
+    Classes are numbered as :func:`classes_of` numbers them.
+    """
+    n_records = table.n_records
+    # Labels are given by first occurrence: those of the table's records come first, and are those of its classes.
+    joined = (join_columns(table, population, name).codes for name in names)
+    labels = label_combinations(joined, n_records + population.n_records)
+    n_classes = int(labels[:n_records].max(initial=-1)) + 1
+    return np.bincount(labels[n_records:], minlength=n_classes)[:n_classes].astype(np.int64)

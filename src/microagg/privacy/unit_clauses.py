@@ -1,0 +1,50 @@
+"""What promises say where a person, firm or household has several records, and all of them count as one unit."""
+
+from __future__ import annotations
+
+__all__ = [
+    "NOT_PROMISED_OF_UNITS",
+    "ONE_RECORD_EACH",
+    "TOGETHER",
+    "WHOLE_UNIT",
+    "assumed_of_units",
+    "assumed_of_units_under_noise",
+]
+
+ONE_RECORD_EACH = "each person or firm has one record in the table"
+"""What is assumed where records are counted."""
+WHOLE_UNIT = "all records of one unit"
+_COUNTED_BY_HOLDER = (
+    "the data holder counted units when the release was made; the file shows records, of which there are at least as "
+    "many"
+)
+NOT_PROMISED_OF_UNITS = (
+    "hiding of which records belong to one unit: where attributes that are published as they are tell it, what is "
+    "known of one record is known of all of them",
+    "equal parts of units in a cell: one with many records weighs as much as they do in what the cell publishes, and "
+    "someone who knows all of them can take them away",
+)
+TOGETHER = "hiding of the most records that a unit can have: all of them are in one cell"
+
+
+def assumed_of_units(key: str | None) -> tuple[str, ...]:
+    """What is assumed of records where cells are counted; `key` says whose they are, None: each is somebody else's."""
+    return (ONE_RECORD_EACH,) if key is None else (_same_key(key), _COUNTED_BY_HOLDER)
+
+
+def assumed_of_units_under_noise(key: str | None, max_records: int) -> tuple[str, ...]:
+    """The same under differential privacy, where at most `max_records` of a unit take part."""
+    if key is None:
+        return (ONE_RECORD_EACH,)
+    sizes = (
+        f"how many records each unit has is public; of units with more than {max_records} so many were kept, by chance "
+        "that does not depend on what they say"
+    )
+    return (_same_key(key), sizes)
+
+
+def _same_key(key: str) -> str:
+    return (
+        f"records of one person, firm or household have the same {key!r}, which is not published, and those of "
+        "different ones have different ones"
+    )

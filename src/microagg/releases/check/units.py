@@ -1,0 +1,59 @@
+"""Count the units of a release again: for the data holder alone, who has the receipt and the input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from microagg.errors import InputError
+from microagg.privacy.verify import Finding, combinations_of
+from microagg.releases.check.published import PublishedFolder
+from microagg.releases.folder.receipt import Receipt, receipt_beside
+from microagg.releases.input import read_table
+from microagg.releases.units import units_of
+from microagg.statements.manifest import sha256_of_file
+from microagg.tables.frames import Frame
+from microagg.tables.missing_codes import frame_without_codes
+from microagg.tables.phrases import columns_phrase
+
+__all__ = ["check_units"]
+
+_NAME = "units"
+
+
+def check_units(release: PublishedFolder, receipt: str | Path | None, original: str | Path) -> list[Finding]:
+    """Whether every published combination is shared by records of at least k units.
+
+    Parameters
+    ----------
+    release : PublishedFolder
+    receipt : path or None
+        Which row stands for which record of the input; None looks for it beside the folder.
+    original : path
+        The input.
+
+    Raises
+    ------
+    InputError
+        If the release counts no units, or there is no receipt.
+    """
+    recipe, original = release.recipe, Path(original)
+    if recipe.unit is None or release.is_private:
+        raise InputError("--original is to count the units of a release again, and this one's recipe has no [unit]")
+    kept = receipt_beside(release.folder) if receipt is None else Receipt.load(receipt)
+    if kept is None or kept.origins is None:
+        raise InputError("units are counted with the receipt, which says whose each row is: --receipt RECEIPT")
+    if sha256_of_file(original) != kept.input.sha256:
+        return [Finding(_NAME, False, f"{original.name} is not the input that the receipt names")]
+    table = read_table(original, recipe)
+    units = units_of(frame_without_codes(Frame.wrap(table), recipe.input.missing), recipe)
+    assert units is not None
+    if len(kept.origins) != release.n_rows or kept.origins.max(initial=0) >= table.num_rows:
+        return [Finding(_NAME, False, "the receipt is about another number of records")]
+    of_rows = units.take(kept.origins)
+    findings = []
+    for block in release.blocks:
+        fewest = int(of_rows.in_groups(combinations_of(release.table, block["attributes"])).min())
+        holds = fewest >= max(recipe.k, block["fewest_units"])
+        detail = f"counted again on {columns_phrase(block['attributes'])}: at least {fewest} share every combination"
+        findings.append(Finding(_NAME, holds, f"{detail}; {recipe.k} were promised"))
+    return findings
