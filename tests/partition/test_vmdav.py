@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
+from microagg._halt import StopCondition
 from microagg.partition import VMDAV
 from microagg.partition import vmdav as module
 from microagg.partition._kernels.listings import vmdav
+from microagg.partition._kernels.mdav.tree import variable_cells
 from microagg.partition.base import cells_in_order
+from microagg.space.points import Points
 from partition_tables import tables
 
 pytestmark = pytest.mark.kernel
@@ -96,3 +99,36 @@ def test_the_result_does_not_depend_on_how_the_work_is_portioned(monkeypatch):
     whole = VMDAV(k=4, gamma=0.8).fit(X).labels_
     monkeypatch.setattr(module, "_DISTANCES_PER_PORTION", 1)
     np.testing.assert_array_equal(VMDAV(k=4, gamma=0.8).fit(X).labels_, whole)
+
+
+class SetLater:
+    """A flag that kernels find set from the n-th look on."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    def __getitem__(self, place: int) -> int:
+        self.looks -= 1
+        return int(self.looks < 0)
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(not config.DISABLE_JIT, reason="a compiled kernel cannot be stopped at a chosen look")
+@pytest.mark.parametrize("looks", range(3, 21, 2))
+def test_a_cell_whose_growth_is_interrupted_looks_at_no_record_that_was_not_found(monkeypatch, looks):
+    """Arrays of a growing cell hold anything until they are filled; the kernel once took that for a row."""
+
+    def allocate_filled(k):
+        growing = allocate_growing(k)
+        growing.distances[:] = -1.0  # nearer than any record
+        growing.rows[:] = 10**9
+        return growing
+
+    allocate_growing = variable_cells.allocate_growing
+    monkeypatch.setattr(variable_cells, "allocate_growing", allocate_filled)
+    halt = StopCondition()
+    halt.flag = SetLater(looks)
+    monkeypatch.setattr(module, "current_halt", lambda: halt)
+    X, labels = np.random.default_rng(4).normal(size=(40, 2)), np.full(40, -1)
+    module._by_tree(Points(X), 4, 1e9, np.arange(40), labels, np.array([40, 0, 0]))
+    assert labels.max() < 10

@@ -102,6 +102,8 @@ def form_variable_cells_tree(
             joined = NO_RECORD
             while size < 2 * k - 1 and remaining > 0 and stop[0] == 0:  # ends: the cell grows, or the loop breaks
                 ask_again(rows, tree, space, tracker, search, growing, size, joined, stop)
+                if stop[0] != 0:  # some members may not know their nearest yet
+                    break
                 best = closest_to_cell(growing, size)
                 candidate, distance = growing.rows[best], growing.distances[best]
                 joined = growing.records[best]
