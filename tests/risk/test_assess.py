@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -51,6 +52,8 @@ def test_every_count_is_that_of_the_definition(records, others, threshold):
     assert counts.unique == sum(f[key] == 1 for key in keys)
     assert counts.in_pairs == sum(f[key] == 2 for key in keys)
     assert counts.below_k == sum(f[key] < 3 for key in keys)
+    of_one = {"zip": Counter(key[0] for key in keys), "age": Counter(key[1] for key in keys)}  # what is left to know
+    assert counts.unique_without == {name: sum(n == 1 for n in left.values()) for name, left in of_one.items()}
     assert found.records_with_missing == sum(None in key for key in keys)
     (ill,) = found.agreeing
     agree = [len({record[2] for record in records if record[:2] == key}) == 1 for key in keys]
@@ -188,6 +191,71 @@ def test_a_column_may_have_the_name_of_a_figure():
     assert found["special_uniques"]["msus"] == [{"size": 1, "msus": 2}, {"size": 2, "msus": 0}]
 
 
+@settings(max_examples=25)
+@given(st.integers(1, 6), st.data())
+def test_what_one_attribute_less_would_do_is_counted(n_attributes, data):
+    rows = data.draw(st.lists(st.tuples(*[st.sampled_from("ab")] * n_attributes), min_size=1, max_size=12))
+    names = [f"x{i}" for i in range(n_attributes)]
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    found = microagg.assess_risk(table, Recipe(k=2, attributes=dict.fromkeys(names, nominal())))
+    for i, name in enumerate(names):
+        left = Counter(row[:i] + row[i + 1 :] for row in rows)
+        assert found.combinations.unique_without[name] == sum(count == 1 for count in left.values())
+    counts = list(found.combinations.unique_without.values())
+    assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        (["1", "2"], [1, 2]),
+        ([1, 2], ["1", "2"]),
+        ([1, 2], [1.0, 2.0]),
+        (["x", None], pa.array(["x", None]).dictionary_encode()),
+        (pa.array([1, 2], pa.date32()), pa.array([1, 2], pa.date32()).cast(pa.timestamp("us"))),
+        (pa.array([1, 2], pa.date32()), ["1970-01-02", "1970-01-03"]),
+    ],
+    ids=["text and numbers", "numbers and text", "whole numbers and others", "categories", "days", "days as text"],
+)
+def test_values_are_found_in_a_population_that_stores_them_as_another_type(here, there):
+    recipe = Recipe(k=2, attributes={"a": nominal()})
+    found = microagg.assess_risk(pa.table({"a": here}), recipe, pa.table({"a": there}))
+    assert (found.population.k_map, found.population.without) == (1, 0)
+
+
+def test_a_population_that_writes_values_otherwise_is_remarked_on():
+    recipe = Recipe(k=2, attributes={"a": nominal()})
+    found = microagg.assess_risk(pa.table({"a": ["01", "02"]}), recipe, pa.table({"a": [1, 2]}))
+    assert (found.population.k_map, found.population.without) == (0, 2)
+    assert "See that both write their values alike" in str(found)
+
+
+def test_tables_of_one_or_two_records_and_equal_records_are_described():
+    recipe = Recipe(k=2, attributes={"age": numeric(), "zip": nominal()})
+    one = str(microagg.assess_risk(pa.table({"age": [3], "zip": ["a"]}), recipe))
+    assert "1 record, known by" in one
+    assert "The only record is unique" in one
+    two = str(microagg.assess_risk(pa.table({"age": [3, 4], "zip": ["a", "a"]}), recipe))
+    assert "Both records are unique" in two
+    assert "one of the 2 quasi-identifiers" in two
+    alike = str(microagg.assess_risk(pa.table({"age": [3] * 4, "zip": [None] * 4}), recipe, sampling_fraction=0.1))
+    for said in ("No record is unique", "No record is in a pair", "There is one combination", "k of this table is 4"):
+        assert said in alike
+    for said in (one, two, alike):
+        assert not re.search(r"None of|1 records|\bAll [12] ", said)
+
+
+def test_many_quasi_identifiers_are_counted():
+    rng = np.random.default_rng(6)
+    names = [f"q{i}" for i in range(60)]
+    table = pa.table({name: rng.integers(0, 3, 400).astype(str) for name in names})
+    found = microagg.assess_risk(table, Recipe(k=2, attributes=dict.fromkeys(names, nominal())))
+    assert found.combinations.unique == 400
+    assert len(found.combinations.unique_without) == 60
+    assert not found.special_uniques.is_complete
+    assert "and 48 more" in str(found)
+
+
 def test_a_single_quasi_identifier_and_one_record():
     recipe = Recipe(k=2, attributes={"age": numeric()})
     found = microagg.assess_risk(pa.table({"age": [3]}), recipe)
@@ -224,9 +292,17 @@ def test_a_recipe_that_protects_the_whole_table_has_its_declared_roles():
         (TableError, "cannot be compared", {"population": pa.table({"age": [True], "zip": ["a"]})}),
         (TableError, "no records", {"table": people([(1, "a", "flu")]).slice(1)}),
         (TableError, "no such column", {"table": people([(1, "a", "flu")]).drop_columns(["ill"])}),
-        (TableError, "1 of 2 are missing or not above 0", {
-            "table": people([(1, "a", "flu"), (1, "a", "flu")], w=[1.0, 0.0]), "recipe": WEIGHTED,
-        }),
+        (ParameterError, "at least 0 and below 1", {"thresholds": None}),
+        (ParameterError, "at least 0 and below 1", {"thresholds": [float("nan")]}),
+        *(
+            (TableError, message, {"table": people([(1, "a", "flu"), (1, "a", "flu")], w=weights), "recipe": WEIGHTED})
+            for message, weights in [
+                ("1 of 2 are missing or not above 0", [1.0, 0.0]),
+                ("1 of 2 are missing or not above 0", [1.0, None]),
+                ("2 of 2 are missing or not above 0", [float("nan"), -3.0]),
+                ("more people than can be", [1e308, 1e308]),
+            ]
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_assessed_is_refused(error, match, arguments):

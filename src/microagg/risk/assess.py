@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,13 @@ from microagg._progress import report
 from microagg._typing import FloatArray, IntArray
 from microagg._validation import Integer, Optional, Real, check_parameters
 from microagg.errors import ParameterError, TableError, shown
-from microagg.evaluation.disclosure.classes import Classes, classes_of, population_sizes
-from microagg.evaluation.disclosure.individual_risk import individual_risk, match_probability
+from microagg.evaluation.disclosure.classes import Classes, classes_of, population_sizes, unique_without
+from microagg.evaluation.disclosure.individual_risk import (
+    individual_risk,
+    match_probability,
+    people_can_be,
+    unusable_weights,
+)
 from microagg.evaluation.disclosure.scenarios import journalist_risks, scenario_of
 from microagg.evaluation.disclosure.special_uniques import SpecialUniques, find_special_uniques
 from microagg.evaluation.diversity import agreeing_records
@@ -135,6 +140,7 @@ def assess_risk(
             unique=int((sizes == 1).sum()),
             in_pairs=2 * int((sizes == 2).sum()),
             below_k=int(sizes[sizes < recipe.k].sum()),
+            unique_without=_unique_without(classes, names),
         ),
         agreeing=_agreeing(whole, schema, classes, pairs),
         special_uniques=_special_counts(special, names, match) if len(names) > 1 else None,
@@ -151,7 +157,7 @@ def assess_risk(
 
 def _checked(thresholds: Iterable[float]) -> tuple[float, ...]:
     allowed = Real(0.0, 1.0)
-    found = (thresholds,) if isinstance(thresholds, int | float) else tuple(thresholds)
+    found = tuple(thresholds) if isinstance(thresholds, Iterable) else (thresholds,)
     for one in found:
         if not allowed.allows(one) or one >= 1.0:
             raise ParameterError(f"a threshold must be a number of at least 0 and below 1. Got {shown(one)} instead.")
@@ -163,11 +169,15 @@ def _weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
     if name is None:
         return None
     weights = frame.column(name).absolute()
-    unusable = int((~np.isfinite(weights) | (weights <= 0)).sum())
-    if unusable:
+    if unusable := unusable_weights(weights):
         raise TableError(
             f"sampling weights {name!r}: {unusable} of {len(weights)} are missing or not above 0. Give every record a "
             "weight, or leave sampling_weight out of the recipe"
+        )
+    if not people_can_be(weights):
+        raise TableError(
+            f"sampling weights {name!r} sum to more people than can be: give each record the number of people that it "
+            "stands for"
         )
     return weights
 
@@ -181,6 +191,11 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
     if not everyone.n_records:
         raise TableError("the population table has no records")
     return population_sizes(frame, everyone, tuple(names)), everyone.n_records
+
+
+def _unique_without(classes: Classes, names: Sequence[str]) -> Mapping[str, int]:
+    counts = dict(zip(names, (int(count) for count in unique_without(classes)), strict=True))
+    return dict(sorted(counts.items(), key=lambda item: item[1]))
 
 
 def _pairs(units: IntArray, labels: IntArray) -> IntArray:

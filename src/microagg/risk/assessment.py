@@ -53,6 +53,8 @@ class CombinationCounts:
         Records whose combination no other record has, and exactly one other.
     below_k : int
         Records in classes of fewer than the recipe's k.
+    unique_without : mapping of str to int
+        For each quasi-identifier the records that would be unique if it alone were not known, the fewest first.
     """
 
     classes: int
@@ -60,6 +62,7 @@ class CombinationCounts:
     unique: int
     in_pairs: int
     below_k: int
+    unique_without: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,13 @@ def records_phrase(count: int, total: int) -> str:
     --------
     >>> records_phrase(12, 1080), records_phrase(0, 1080), records_phrase(1080, 1080)
     ('12 of 1,080 records (1 %)', 'none of 1,080 records', 'all 1,080 records')
+    >>> records_phrase(2, 2), records_phrase(1, 1), records_phrase(0, 1)
+    ('both records', 'the only record', 'none of 1 record')
     """
     if count == 0:
-        return f"none of {total:,} records"
+        return f"none of {total:,} {'record' if total == 1 else 'records'}"
     if count == total:
-        return f"all {total:,} records"
+        return {1: "the only record", 2: "both records"}.get(total, f"all {total:,} records")
     return f"{count:,} of {total:,} records ({percent(count / total)})"
 
 
@@ -89,7 +91,8 @@ def _title(found: RiskAssessment) -> str:
     which = "quasi-identifier" if len(names) == 1 else f"{len(names)} quasi-identifiers"
     known = f"known by the {which} {names_phrase(names)}"
     if found.unit is None:
-        return f"Risk of the table as it is: {found.n_records:,} records, {known}."
+        records = f"{found.n_records:,} {'record' if found.n_records == 1 else 'records'}"
+        return f"Risk of the table as it is: {records}, {known}."
     return (
         f"Risk of the table as it is: {found.unit.records:,} records of units by {found.unit.key!r}, {known}. Records "
         f"of one unit that are alike in these count as one, which leaves {found.n_records:,}."
@@ -98,22 +101,35 @@ def _title(found: RiskAssessment) -> str:
 
 def _alone(found: RiskAssessment) -> Iterator[str]:
     n, counts = found.n_records, found.combinations
-    alone = "is unique: whoever knows its" if counts.unique == 1 else "are unique: whoever knows their"
-    finds = "it" if counts.unique == 1 else "them"
-    yield f"{records_phrase(counts.unique, n)} {alone} quasi-identifiers finds {finds}."
-    yield f"{records_phrase(counts.in_pairs, n)} {_are(counts.in_pairs)} in pairs: each of the two finds the other."
-    classes = f"{counts.classes:,} different combinations" if counts.classes > 1 else "one combination"
-    yield f"there {_are(counts.classes)} {classes}. The rarest is shared by {counts.smallest:,}: k of this table."
+    if not counts.unique:
+        yield "no record is unique: whoever knows the quasi-identifiers of a person finds two records or more."
+    else:
+        alone = "is unique: whoever knows its" if counts.unique == 1 else "are unique: whoever knows their"
+        finds = "it" if counts.unique == 1 else "them"
+        yield f"{records_phrase(counts.unique, n)} {alone} quasi-identifiers finds {finds}."
+    if counts.in_pairs:
+        yield f"{records_phrase(counts.in_pairs, n)} are in pairs: each of the two finds the other."
+    else:
+        yield "no record is in a pair, in which each of the two would find the other."
+    classes = f"are {counts.classes:,} different combinations" if counts.classes > 1 else "is one combination"
+    shared = f"{counts.smallest:,} {'record' if counts.smallest == 1 else 'records'}"
+    yield f"there {classes}. The rarest is that of {shared}: k of this table is {counts.smallest:,}."
     if found.k > 1:
-        yield (
-            f"{records_phrase(counts.below_k, n)} {_are(counts.below_k)} in classes of fewer than k = {found.k:,}, "
-            "which the recipe asks for."
-        )
+        below = f"{records_phrase(counts.below_k, n)} {_are(counts.below_k)}" if counts.below_k else "no record is"
+        yield f"{below} in a class of fewer than k = {found.k:,}, which the recipe asks for."
+    if counts.unique and len(counts.unique_without) > 1:
+        yield f"unique records that would be left: {_left(counts.unique_without)}."
     if found.records_with_missing:
         yield (
             f"{records_phrase(found.records_with_missing, n)} {'lacks' if found.records_with_missing == 1 else 'lack'} "
             "the value of a quasi-identifier. Missing is counted as a value of its own."
         )
+
+
+def _left(unique_without: Mapping[str, int]) -> str:
+    """What dropping one attribute would do, where it does most."""
+    most = list(unique_without.items())[:_SHOWN]
+    return ", ".join(f"{count:,} without {names_phrase([name])}" for name, count in most)
 
 
 def _are(count: int) -> str:
@@ -139,17 +155,21 @@ def _special(found: RiskAssessment) -> Iterator[str]:
         yield "a single quasi-identifier has no parts that could single out records."
         return
     looked = "" if special.is_complete else f" (sets of at most {special.largest_size} were looked at)"
-    fewer = f"{special.largest_size} or fewer of the {len(found.quasi_identifiers)} quasi-identifiers"
-    who = f"{records_phrase(special.records, found.n_records)} {_are(special.records)}"
-    yield f"{who} already unique on {fewer}{looked}."
+    size, n_names = special.largest_size, len(found.quasi_identifiers)
+    fewer = f"one of the {n_names}" if size == 1 else f"{size} or fewer of the {n_names}"
+    if not special.records:
+        yield f"no record is unique on {fewer} quasi-identifiers alone{looked}."
+    else:
+        who = f"{records_phrase(special.records, found.n_records)} {_are(special.records)}"
+        yield f"{who} already unique on {fewer} quasi-identifiers{looked}."
     for size, count in special.by_size.items():
         if count:
             knowing = "a single one" if size == 1 else f"{size} of them"
             yield f"{records_phrase(count, found.n_records)} {'needs' if count == 1 else 'need'} {knowing}, no fewer."
     if special.records:
         yield (
-            f"SUDA scores: {special.largest_score:,.0f} at most, {special.mean_score:,.1f} on average of the "
-            f"{found.combinations.unique:,} unique records."
+            f"SUDA scores: {special.largest_score:,.0f} at most, {special.mean_score:,.1f} on average over unique "
+            "records."
         )
         yield f"what singles them out: {_contributions(special.contributions)} of all scores."
     yield from _match(special)
@@ -191,7 +211,8 @@ def _population(found: RiskAssessment) -> Iterator[str]:
             f"counted in a population table of {counts.population:,} records: the rarest combination that both tables "
             f"have is that of {counts.k_map:,} there (k-map)."
             if counts.k_map
-            else f"the population table of {counts.population:,} records shares no combination with the table."
+            else f"the population table of {counts.population:,} records shares no combination with the table. See "
+            "that both write their values alike: 2 and '2.0', or 01 and 1, are different texts."
         )
         yield f"{records_phrase(counts.unique, n)} {_have(counts.unique)} a combination that one record has there."
         if found.k > 1:
@@ -247,7 +268,7 @@ def _intruders(found: RiskAssessment) -> Iterator[str]:
     told = f"{percent(shares['table'])} of all records with a list of the table's people"
     if "population" in shares:
         told += f", {percent(shares['population'])} with a list of the population"
-    yield f"a marketer, who names every record as best he can, names rightly {told}."
+    yield f"a marketer, who names every record as well as possible, names rightly {told}."
 
 
 def _one_intruder(who: str, scenario: Scenario, found: RiskAssessment) -> Iterator[str]:

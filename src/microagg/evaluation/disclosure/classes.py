@@ -13,7 +13,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.evaluation.pairs import codes_of, join_columns
 from microagg.tables.frames import Frame
 
-__all__ = ["Classes", "classes_of", "population_sizes"]
+__all__ = ["Classes", "classes_of", "population_sizes", "unique_without"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,30 @@ def population_sizes(table: Frame, population: Frame, names: Sequence[str]) -> I
     labels = label_combinations(joined, n_records + population.n_records)
     n_classes = int(labels[:n_records].max(initial=-1)) + 1
     return np.bincount(labels[n_records:], minlength=n_classes)[:n_classes].astype(np.int64)
+
+
+def unique_without(classes: Classes) -> IntArray:
+    """For each quasi-identifier, how many records would be unique if it alone were not known.
+
+    Notes
+    -----
+    Complexity: O(n_classes) per quasi-identifier. Records that agree on all others are labelled once from the first
+    quasi-identifier on and once from the last back, and each of the two is continued instead of begun anew.
+
+    Examples
+    --------
+    >>> codes = (np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1]))
+    >>> unique_without(Classes(label_combinations(codes, 4), codes))
+    array([1, 2])
+    """
+    codes, n_classes = classes.codes_of_classes, len(classes.sizes)
+    after = [np.zeros(n_classes, dtype=np.int64)]
+    for one in codes[:0:-1]:
+        after.append(label_combinations([after[-1], one], n_classes))
+    before, found = after[0], []
+    for one, rest in zip(codes, reversed(after), strict=True):
+        labels = label_combinations([before, rest], n_classes)
+        # A class of several records stays one, whatever else is not known.
+        found.append(int((np.bincount(labels, weights=classes.sizes) == 1).sum()))
+        before = label_combinations([before, one], n_classes)
+    return np.array(found, dtype=np.int64)

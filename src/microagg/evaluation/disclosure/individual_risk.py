@@ -6,10 +6,21 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 
-__all__ = ["expected_inverse_size", "individual_risk", "match_probability"]
+__all__ = ["expected_inverse_size", "individual_risk", "match_probability", "people_can_be", "unusable_weights"]
 
 _CLOSED_FORM_UP_TO = 30  # records of a class; for more, the series needs a few dozen terms whatever the odds
 _TERMS = 100
+_MOST_PEOPLE = 1e15
+
+
+def unusable_weights(weights: FloatArray) -> int:
+    """How many sampling weights are missing or not above 0."""
+    return int((~np.isfinite(weights) | (weights <= 0)).sum())
+
+
+def people_can_be(weights: FloatArray) -> bool:
+    """Whether weights may sum to people: not beyond all sense, where sums are not numbers any more."""
+    return bool(weights.max(initial=0.0) <= _MOST_PEOPLE / max(len(weights), 1))
 
 
 def individual_risk(sizes: IntArray, population: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from microagg._typing import FloatArray
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.disclosure.classes import Classes, classes_of
-from microagg.evaluation.disclosure.individual_risk import individual_risk
+from microagg.evaluation.disclosure.individual_risk import individual_risk, people_can_be, unusable_weights
 from microagg.evaluation.disclosure.special_uniques import affordable_size, find_special_uniques
 from microagg.evaluation.result import Values
 from microagg.tables.frames import Frame
@@ -82,7 +82,7 @@ def _individual_risks(context: Context, which: str, table: Frame) -> FloatArray 
     if name not in table.names:
         return None
     weights = table.column(name).absolute()
-    if not bool(np.isfinite(weights).all() and (weights > 0).all()):
+    if unusable_weights(weights) or not people_can_be(weights):
         return None
     classes = _classes(context, which)
     return individual_risk(classes.sizes, classes.sums(weights))[classes.labels]
@@ -91,7 +91,7 @@ def _individual_risks(context: Context, which: str, table: Frame) -> FloatArray 
 def _individual(context: Context) -> MeasureResult:
     after = _individual_risks(context, "released", context.after)
     if after is None:
-        return MeasureResult(None, "the released table lacks sampling weights, or some are missing or not above 0")
+        return MeasureResult(None, "the released table lacks sampling weights that are all above 0 and sum to people")
     before = _individual_risks(context, "original", context.before)
     details: dict[str, float | None] = {"largest": float(after.max())}
     if before is not None:
