@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -85,7 +87,46 @@ def test_the_plot_is_drawn(table, tmp_path):
 
     found = tradeoff(table, RECIPE, "lambda", (0.0, 0.5))
     plot_tradeoff(found.parameter, found.rows, tmp_path / "p.svg")
-    assert "<svg" in (tmp_path / "p.svg").read_text()
+    drawn = (tmp_path / "p.svg").read_text()
+    assert "<svg" in drawn
+    assert "spread of confidential values left inside cells" in drawn
+
+
+TRADED = {
+    "as in life": [(0.1 + i / 9, 0.9 - i / 12, 0.2 / (i + 1)) for i in range(11)],
+    "all alike": [(0.4, 0.2, 0.5)] * 11,
+    "gaps": [(None, 0.2, 0.5), (0.2, None, None), (float("nan"), 0.1, 0.2), (0.3, 0.1, 0.0)],
+    "one": [(0.3, 0.1, 0.0)],
+    "none": [(None, None, None)],
+}
+
+
+@pytest.mark.parametrize("case", TRADED)
+def test_every_release_of_the_picture_is_seen_and_labels_cover_nothing(case, monkeypatch, tmp_path):
+    figures = need("matplotlib.figure")
+    from microagg.frontier.tradeoff_plot import plot_tradeoff
+
+    kept = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda figure, *a, **k: kept.append(figure))
+    rows = [
+        {"lambda": i / 10, "information_loss": 1.0, "D_X": x, "D_Y": y, "l_avg": y, "distance_linkage": linkage}
+        for i, (x, y, linkage) in enumerate(TRADED[case])
+    ]
+    plot_tradeoff("lambda", rows, tmp_path / "p.png")
+    axis = next(one for one in kept[0].axes if "D_X" in one.get_xlabel())
+    marks = [line for line in axis.lines if line.get_marker() == "o"]
+    places = [tuple(line.get_transform().transform((line.get_xdata()[0], line.get_ydata()[0]))) for line in marks]
+    shown = [row for row in rows if all(row[name] is not None and row[name] == row[name] for name in ("D_X", "D_Y"))]
+    assert len(places) == len(shown)
+    assert all(math.dist(*two) >= 7.9 * kept[0].dpi / 72 for two in itertools.combinations(places, 2))
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert len(boxes) == len(shown)
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert not any(box.contains(*place) for box, place in itertools.product(boxes, places))
+    if len(shown) < len(rows):
+        assert (
+            f"{len(rows) - len(shown)} of {len(rows)} releases have no value of D_X or D_Y" in kept[0].get_supxlabel()
+        )
 
 
 def test_t_is_bought_with_loss(table, tmp_path):

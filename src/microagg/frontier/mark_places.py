@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 __all__ = ["Box", "Place", "overlap", "places_apart"]
 
@@ -11,8 +11,8 @@ Place = tuple[float, float]
 Box = tuple[float, float, float, float]
 """Left, low, right, high."""
 
-_RINGS = 8
-_ANGLES = (90, 270, 0, 180, 45, 225, 135, 315)
+_RINGS = 60
+_STEP = 1.2  # rings are so many marks apart
 
 
 def places_apart(points: Sequence[Place], apart: float, frame: Box) -> list[Place]:
@@ -33,26 +33,32 @@ def places_apart(points: Sequence[Place], apart: float, frame: Box) -> list[Plac
     [(50.0, 50.0), (52.0, 62.0), (90.0, 50.0)]
     """
     taken: list[Place] = []
-    for i, point in enumerate(points):
+    for point in points:
         if all(math.dist(point, other) >= apart for other in taken):
             taken.append(point)
             continue
-        others = [*taken, *points[:i], *points[i + 1 :]]
-        free = (place for place in _around(point, apart, frame) if all(math.dist(place, o) >= apart for o in others))
-        taken.append(next(free, point))
+        # Better beside a point that is still to come than far away; best beside none.
+        taken.append(_near(point, [*taken, *points], apart, frame) or _near(point, taken, apart, frame) or point)
     return taken
 
 
-def _around(point: Place, apart: float, frame: Box) -> list[Place]:
-    found = []
+def _near(point: Place, others: Sequence[Place], apart: float, frame: Box) -> Place | None:
+    places = _around(point, apart, frame)
+    return next((one for one in places if all(math.dist(one, other) >= apart for other in others)), None)
+
+
+def _around(point: Place, apart: float, frame: Box) -> Iterator[Place]:
+    """Places on rings about a point, first up, down, right and left of it."""
     for ring in range(1, _RINGS + 1):
-        for angle in _ANGLES:
+        n_angles = 8 * ring
+        # The first eight of each ring as on a compass, then those between them.
+        angles = sorted((step * 360 / n_angles for step in range(n_angles)), key=lambda angle: (angle % 90, angle % 45))
+        for angle in (90.0, 270.0, 0.0, 180.0, *angles):
             turn = math.radians(angle)
-            x = point[0] + round(1.2 * ring * apart * math.cos(turn), 6)
-            y = point[1] + round(1.2 * ring * apart * math.sin(turn), 6)
+            x = point[0] + round(_STEP * ring * apart * math.cos(turn), 6)
+            y = point[1] + round(_STEP * ring * apart * math.sin(turn), 6)
             if frame[0] + apart <= x <= frame[2] - apart and frame[1] + apart <= y <= frame[3] - apart:
-                found.append((x, y))
-    return found
+                yield x, y
 
 
 def overlap(one: Box, other: Box) -> bool:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from microagg.frontier.mark_places import Box, Place, overlap, places_apart
+from microagg.evaluation.measures import measure_named
+from microagg.frontier.axis_words import as_written, axis_title, is_share, set_scale
+from microagg.frontier.label_places import Label, draw_labels, segment_boxes
+from microagg.frontier.mark_places import Box, Place, places_apart
 from microagg.frontier.tradeoff_plot import can_plot
+from microagg.methods.catalogue import METHODS
 
 if TYPE_CHECKING:
     from microagg.frontier.frontier import Axes, Frontier, FrontierPoint
@@ -16,63 +23,88 @@ __all__ = ["can_plot", "plot_frontier"]
 
 _MARKS = "osD^vP*X<>ph"
 # Colours that people who confuse red and green can tell apart (Okabe and Ito), then greys.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B6D00", "#777777")
-_WIDE = 50.0
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B87700", "#2F8FC4", "#000000", "#8B6D00", "#777777")
 _APART = 10.0  # points of the page between two marks
-_SIDES = ((1, 1), (-1, -1), (1, -1), (-1, 1), (1, 0), (-1, 0), (0, 1), (0, -1))  # of a mark, for its label
+_LEGEND_WIDTH, _LONGEST_NAME = 26, 60  # characters
+_IN_ONE_COLUMN = 24
+_NOTES_WIDTH = 150
+_SYMBOLS = {
+    "k": ("k", "least number of records in a cell"),
+    "epsilon": ("\N{GREEK SMALL LETTER EPSILON}", "privacy budget"),
+    "lambda": ("\N{GREEK SMALL LETTER LAMDA}", "weight of dependence"),
+    "alpha": ("\N{GREEK SMALL LETTER ALPHA}", "stretch along the discriminant"),
+    "l": ("l", "least number of confidential values in a cell"),
+    "t": ("t", "largest distance of a cell's confidential values from the table's"),
+}
+_INTERNAL = "Internal: measured on the original records, not for publication."
 
 
 def plot_frontier(frontier: Frontier, path: str | Path) -> None:
     """Draw risk against utility into a PNG, SVG or PDF file.
 
     One mark and colour per method, labelled with what distinguishes the point, where there is room; points that no
-    other beats are filled and joined, the others are faint; bars are standard deviations over repeats. A mark that
+    other beats are filled and joined, the others are hollow; bars are standard deviations over repeats. A mark that
     would hide another stands beside its point, tied to it by a line. Axes are set by the points: logarithmic where
-    values differ by more than a factor of 50, and turned so that better is to the left and down. What chance alone
-    would reach is a line, or a word in the legend where it lies beyond.
+    values differ by more than a factor of 50, and turned so that better is to the left and down. Notes below say what
+    chance alone would reach, which releases have no place, what the symbols of labels mean.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     utility, risk = frontier.axes.utility, frontier.axes.risk
-    best = frontier.best()
+    best = [point for point in frontier.best() if _has_place(point, frontier.axes)]
     names = {point.name for point in best}
-    drawn = [*best, *(point for point in frontier.points if point.has(utility, risk) and point.name not in names)]
-    figure = Figure(figsize=(9.5, 6.2), layout="constrained")
+    shown = [point for point in frontier.points if _has_place(point, frontier.axes)]
+    drawn = [*best, *(point for point in shown if point.name not in names)]
+    figure = Figure(figsize=(9.5, 7.0), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    styles = _styles([point for point in frontier.points if point.has(utility, risk)])
+    styles = _styles(shown)
     _draw_points(axis, drawn, best, styles, frontier.axes)
-    for set_scale, name in ((axis.set_xscale, utility), (axis.set_yscale, risk)):
-        values = [point.values[name] or 0.0 for point in drawn]
-        if values and min(values) > 0 and max(values) > _WIDE * min(values):
-            set_scale("log")
+    for which, name in (("x", utility), ("y", risk)):
+        set_scale(axis, which, [_value(point, name) for point in drawn], share=is_share(name))
     axis.margins(0.07)
     axis.set_xlim(axis.get_xlim())
     axis.set_ylim(axis.get_ylim())
     # Whichever way a measure points: better is to the left, and down.
-    if _better(utility) == "higher":
+    if measure_named(utility).better == "higher":
         axis.invert_xaxis()
-    if _better(risk) == "higher":
+    if measure_named(risk).better == "higher":
         axis.invert_yaxis()
-    _draw_chance(axis, drawn, risk)
-    axis.set_xlabel(f"utility: {utility} ({_better(utility)} is better)")
-    axis.set_ylabel(f"risk: {risk} ({_better(risk)} is better)")
-    axis.text(0.012, 0.015, "\N{SOUTH WEST ARROW} better", transform=axis.transAxes, size=9, color="#777777")
-    axis.set_title(f"{len(drawn)} releases; {len(best)} are beaten by no other", size=11)
+    notes = [*_chance(axis, drawn, risk), *_without_place(frontier, len(drawn)), *_symbols(drawn)]
+    axis.set_xlabel(axis_title("utility", utility))
+    axis.set_ylabel(axis_title("risk", risk))
+    axis.text(0.012, 0.015, "\N{SOUTH WEST ARROW} better", transform=axis.transAxes, size=9, color="#666666")
+    axis.set_title(_title(len(drawn), len(best)), size=11)
     axis.grid(True, color="#e6e6e6", linewidth=0.6)
     axis.set_axisbelow(True)
     if drawn:
-        axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
-    figure.supxlabel("internal: measured on the original records, not for publication", size=8, color="#777777")
-    _draw_marks(axis, drawn, names, styles, frontier.axes)
+        columns = math.ceil(len(styles) / _IN_ONE_COLUMN)
+        axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, ncols=columns)
+    figure.supxlabel(fill(" ".join([*notes, _INTERNAL]), _NOTES_WIDTH), size=8, color="#555555")
+    if left_out := _draw_marks(axis, drawn, names, styles, frontier.axes):
+        labels = "1 label" if left_out == 1 else f"{left_out} labels"
+        axis.set_title(f"{axis.get_title()}; no room for {labels}", size=11)
     # The same points give the same file: no date, and names of parts that do not change.
     with matplotlib.rc_context({"svg.hashsalt": "microagg"}):
         if Path(path).suffix.lower() == ".svg":
             figure.savefig(path, metadata={"Date": None})
         else:
             figure.savefig(path, dpi=150)
+
+
+def _title(n_drawn: int, n_best: int) -> str:
+    if n_drawn <= 1:
+        return f"{n_drawn or 'no'} {'release' if n_drawn == 1 else 'releases'}"
+    if n_best == n_drawn:
+        return f"{n_drawn} releases, of which none beats another"
+    return f"{n_drawn} releases; {n_best} are beaten by no other (filled)"
+
+
+def _has_place(point: FrontierPoint, axes: Axes) -> bool:
+    """Whether both measures are numbers that a picture can show."""
+    return point.has(axes.utility, axes.risk) and all(math.isfinite(one) for one in _at(point, axes))
 
 
 def _draw_points(
@@ -108,7 +140,13 @@ def _draw_points(
             alpha=0.8,
             zorder=2,
         )
-        axis.plot([], [], linestyle="none", marker=mark, color=colour, label=method)
+        axis.plot([], [], linestyle="none", marker=mark, color=colour, label=_method_words(method))
+
+
+def _method_words(method: str) -> str:
+    known = METHODS.get(method)
+    name = known.title if known is not None else method
+    return fill(name if len(name) <= _LONGEST_NAME else f"{name[:30]}...{name[-27:]}", _LEGEND_WIDTH)
 
 
 def _draw_marks(
@@ -117,17 +155,20 @@ def _draw_marks(
     best: Collection[str],
     styles: Mapping[str, tuple[str, str]],
     axes: Axes,
-) -> None:
-    """A mark for each point, on it or beside it, and what distinguishes it where there is room."""
+) -> int:
+    """A mark for each point, on it or beside it, and what distinguishes it; how many labels had no room."""
     axis.figure.draw_without_rendering()  # the layout settles, so that places on the page are known
+    axis.figure.set_layout_engine("none")
     per_point, window = axis.figure.dpi / 72, axis.get_window_extent()
     frame = (window.x0, window.y0, window.x1, window.y1)
-    at = [tuple(axis.transData.transform(_at(point, axes))) for point in drawn]
+    at = [_on_page(axis, point, axes) for point in drawn]
     places = places_apart(at, _APART * per_point, frame)
+    labels, lines = [], _line_boxes(at[: len(best)], per_point)
     for point, (x, y), (to_x, to_y) in zip(drawn, at, places, strict=True):
         mark, colour = styles[point.settings["method"]]
         is_best = point.name in best
         if (x, y) != (to_x, to_y):
+            lines += segment_boxes((x, y), (to_x, to_y), per_point)
             axis.annotate(
                 "",
                 _at(point, axes),
@@ -147,7 +188,22 @@ def _draw_marks(
             transform=axis.transData + _shift(axis, (to_x - x) / per_point, (to_y - y) / per_point),
             zorder=4 if is_best else 3,
         )
-    _draw_labels(axis, drawn, best, styles, axes, at, places, frame)
+        labels.append(Label(_label(point), (to_x, to_y), 8 if is_best else 7, colour, 1.0 if is_best else 0.8))
+    half = 5 * per_point
+    return draw_labels(axis, labels, [(x - half, y - half, x + half, y + half) for x, y in places], lines)
+
+
+def _line_boxes(at: Sequence[Place], per_point: float) -> list[Box]:
+    """What the line through the best covers: across, then up or down."""
+    found: list[Box] = []
+    for (x, y), (next_x, next_y) in pairwise(at):
+        found += segment_boxes((x, y), (next_x, y), per_point) + segment_boxes((next_x, y), (next_x, next_y), per_point)
+    return found
+
+
+def _on_page(axis: Any, point: FrontierPoint, axes: Axes) -> Place:
+    x, y = axis.transData.transform(_at(point, axes))
+    return float(x), float(y)
 
 
 def _shift(axis: Any, dx: float, dy: float) -> Any:
@@ -162,64 +218,50 @@ def _spread(point: FrontierPoint, name: str) -> float:
     return point.spreads.get(name) or float("nan")
 
 
-def _draw_chance(axis: Any, drawn: Sequence[FrontierPoint], risk: str) -> None:
-    """Where chance alone would be, if that is one place; beyond the points only in words, not to squeeze them."""
+def _chance(axis: Any, drawn: Sequence[FrontierPoint], risk: str) -> Iterator[str]:
+    """What chance alone would reach, if that is one number; a line where it lies among the points."""
     known = {point.baselines.get(risk) for point in drawn}
     if len(known) != 1 or (chance := known.pop()) is None:
         return
     low, high = sorted(axis.get_ylim())
+    number = as_written(chance, share=is_share(risk))
     if low <= chance <= high:
-        axis.axhline(chance, color="#999999", linestyle=":", linewidth=1.0, label="by chance")
+        axis.axhline(chance, color="#777777", linestyle=":", linewidth=1.0)
+        yield f"Dotted line: blind guessing reaches {number}."
         return
     at_top = (chance > high) is not axis.yaxis_inverted()
-    arrow = "\N{UPWARDS ARROW}" if at_top else "\N{DOWNWARDS ARROW}"
-    axis.plot([], [], linestyle="none", label=f"by chance: {chance:.3g} {arrow}")
+    yield f"Blind guessing reaches {number}, {'above' if at_top else 'below'} what is shown."
 
 
-def _draw_labels(
-    axis: Any,
-    drawn: Sequence[FrontierPoint],
-    best: Collection[str],
-    styles: Mapping[str, tuple[str, str]],
-    axes: Axes,
-    at: Sequence[Place],
-    places: Sequence[Place],
-    frame: Box,
-) -> None:
-    """What distinguishes each point, where there is room: the best first, the others fainter."""
-    per_point = axis.figure.dpi / 72
-    half = 5 * per_point
-    taken = [(x - half, y - half, x + half, y + half) for x, y in places]
-    boxes = (text.get_window_extent() for text in axis.texts if text.get_text())
-    taken += [(box.x0, box.y0, box.x1, box.y1) for box in boxes]
-    for point, (true_x, true_y), (mark_x, mark_y) in zip(drawn, at, places, strict=True):
-        text, is_best = _label(point), point.name in best
-        width, height = 0.72 * len(text) * 8 * per_point, 10 * per_point
-        for dx, dy in _SIDES:
-            x, y = mark_x + 8 * dx * per_point, mark_y + 8 * dy * per_point
-            left, low = x - width * (1 - dx) / 2, y - height * (1 - dy) / 2
-            box = (left, low, left + width, low + height)
-            outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
-            if outside or any(overlap(box, other) for other in taken):
-                continue
-            taken.append(box)
-            axis.annotate(
-                text,
-                _at(point, axes),
-                textcoords="offset points",
-                xytext=((x - true_x) / per_point, (y - true_y) / per_point),
-                ha={-1: "right", 0: "center", 1: "left"}[dx],
-                va={-1: "top", 0: "center", 1: "bottom"}[dy],
-                size=8 if is_best else 7,
-                color=styles[point.settings["method"]][1],
-                alpha=1.0 if is_best else 0.75,
-                zorder=5,
-            )
-            break
+def _without_place(frontier: Frontier, n_drawn: int) -> Iterator[str]:
+    absent = len(frontier.points) - n_drawn
+    if absent:
+        releases = "1 release is" if absent == 1 else f"{absent} releases are"
+        yield (
+            f"{releases} not shown: it failed, or a measure has no value."
+            if absent == 1
+            else (f"{releases} not shown: they failed, or a measure has no value.")
+        )
+
+
+def _symbols(drawn: Sequence[FrontierPoint]) -> Iterator[str]:
+    used = [
+        f"{symbol}: {words}"
+        for key, (symbol, words) in _SYMBOLS.items()
+        if any(point.settings.get(key) is not None for point in drawn)
+    ]
+    if used:
+        yield f"{'; '.join(used)}."
 
 
 def _at(point: FrontierPoint, axes: Axes) -> Place:
-    return float(point.values[axes.utility] or 0.0), float(point.values[axes.risk] or 0.0)
+    return _value(point, axes.utility), _value(point, axes.risk)
+
+
+def _value(point: FrontierPoint, name: str) -> float:
+    value = point.values[name]
+    assert value is not None, "ask has() first"
+    return float(value)
 
 
 def _styles(points: Sequence[FrontierPoint]) -> dict[str, tuple[str, str]]:
@@ -229,17 +271,9 @@ def _styles(points: Sequence[FrontierPoint]) -> dict[str, tuple[str, str]]:
 
 
 def _label(point: FrontierPoint) -> str:
-    symbols = {"k": "k", "epsilon": "\N{GREEK SMALL LETTER EPSILON}", "lambda": "\N{GREEK SMALL LETTER LAMDA}"}
-    symbols |= {"alpha": "\N{GREEK SMALL LETTER ALPHA}", "l": "l", "t": "t"}
-    known = [(symbol, point.settings.get(key)) for key, symbol in symbols.items()]
+    known = [(symbol, point.settings.get(key)) for key, (symbol, _) in _SYMBOLS.items()]
     return ", ".join(
         f"{symbol}={value:g}" if not isinstance(value, str) else f"{symbol}={value}"
         for symbol, value in known
         if value is not None
     )
-
-
-def _better(name: str) -> str:
-    from microagg.evaluation.measures import measure_named
-
-    return measure_named(name).better

@@ -26,6 +26,8 @@ class Words:
         In plain text, where what is explained has no formula of its own already.
     more : str
         The page to read on, as a path of the repository.
+    short : str
+        Of a measure, what it is in a few words: a picture's axis, a list.
     """
 
     plain: str
@@ -33,6 +35,7 @@ class Words:
     reference: str = ""
     formula: str = ""
     more: str = ""
+    short: str = ""
 
 
 NO_WORDS = Words("", "")

@@ -99,6 +99,7 @@ ANONYMITY = (
             "It says nothing about confidential values: if the records alike share an illness, k hides nothing. If a "
             "person has several records, k records are fewer than k people.",
             "Samarati & Sweeney (1998), Protecting privacy when disclosing information",
+            short="records that share the rarest combination",
         ),
     ),
     Definition(
@@ -116,6 +117,7 @@ ANONYMITY = (
             "It is a mean: a table with a high value may still have records that stand alone. Look at k and "
             "singled_out.",
             REAL_ANONYMITY,
+            short="average number of records that share a combination",
         ),
     ),
     Definition(
@@ -133,6 +135,7 @@ ANONYMITY = (
             "quasi-identifiers. The sets of three can be given.",
             "It is a mean over sets and records. Someone who knows more than three attributes sees smaller groups.",
             REAL_ANONYMITY,
+            short="average number of records alike in three quasi-identifiers",
         ),
     ),
     Definition(
@@ -149,6 +152,7 @@ ANONYMITY = (
             "A record that stands alone need not be true: values with noise stand alone, too. And 0 does not mean "
             "that nothing is revealed.",
             ANONYMISATION_OPINION,
+            short="share of records with a unique combination",
         ),
     ),
     Definition(
@@ -167,6 +171,7 @@ ANONYMITY = (
             "It matters if outsiders can know the value. An exact income may be known to an employer, a random number "
             "to nobody.",
             ANONYMISATION_OPINION,
+            short="share of records with a unique unprotected value",
         ),
     ),
 )

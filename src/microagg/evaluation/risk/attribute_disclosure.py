@@ -122,6 +122,7 @@ ATTRIBUTE_DISCLOSURE = (
             "It also counts what is true of everyone, in the table or not. What the release adds is "
             "attribute_disclosure_gain.",
             RISK_FRAMEWORK,
+            short="confidential values predicted rightly from the release",
         ),
     ),
     Definition(
@@ -140,6 +141,7 @@ ATTRIBUTE_DISCLOSURE = (
             "the release reveals about its own people.",
             "It is fair only if the holdout was drawn as the original was. With few records it jumps around 0.",
             RISK_FRAMEWORK,
+            short="gain of such predictions over people outside the table",
         ),
     ),
 )

@@ -167,6 +167,7 @@ CLOSENESS = (
             "Small cells are far from the table by chance alone. For numbers it goes by their order, and does not see "
             "how far apart neighbours are.",
             "Li, Li & Venkatasubramanian (2007), doi:10.1109/ICDE.2007.367856",
+            short="largest distance of a cell's confidential values from the table's",
         ),
     ),
     Definition(
@@ -184,6 +185,7 @@ CLOSENESS = (
             "Read strictly it is infinite once a cell lacks a value. We look at values that the cell has, and a note "
             "counts the cells that lack one.",
             "Brickell & Shmatikov (2008), doi:10.1145/1401890.1401904",
+            short="largest factor between a value's share in a cell and in the table",
         ),
     ),
     Definition(
@@ -201,6 +203,7 @@ CLOSENESS = (
             "A rare value in a small cell makes it large: 1 of 5 records against 1 of 1000 gives 199. It ignores "
             "values that become less likely.",
             BETA_LIKENESS,
+            short="largest gain of a value's share in a cell",
         ),
     ),
     Definition(
@@ -216,6 +219,7 @@ CLOSENESS = (
             "more than that limit.",
             "No value means that no beta satisfies the model, not that nothing was measured: the worst case.",
             BETA_LIKENESS,
+            short="largest gain of a value's share, strict for frequent values",
         ),
     ),
 )

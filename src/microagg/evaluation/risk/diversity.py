@@ -169,6 +169,7 @@ DIVERSITY = (
             "It can be high by chance if one value is frequent, and 0 although nearly all records of a cell agree. "
             "See largest_share.",
             f"{L_DIVERSITY} (the homogeneity attack)",
+            short="share of records in cells of one confidential value",
         ),
     ),
     Definition(
@@ -187,6 +188,7 @@ DIVERSITY = (
             "It is a mean: some cells may hold one value only. It grows with the size of cells, so compare with what "
             "chance reaches.",
             DEPENDENCE,
+            short="average number of confidential values in a cell",
         ),
     ),
     Definition(
@@ -205,6 +207,7 @@ DIVERSITY = (
             "Different values need not be equally likely: nine of ten records may share one. Numbers that differ by a "
             "little count as different.",
             L_DIVERSITY,
+            short="fewest confidential values in a cell",
         ),
     ),
     Definition(
@@ -222,6 +225,7 @@ DIVERSITY = (
             "distinct_l_min is the worst.",
             "It is a mean: look at distinct_l_min, too. Numbers that differ by a little count as different.",
             L_DIVERSITY,
+            short="average number of confidential values in a cell",
         ),
     ),
     Definition(
@@ -238,6 +242,7 @@ DIVERSITY = (
             "the surer an intruder may be.",
             "Where one value is frequent everywhere, cells are pure by chance alone. Compare with what chance reaches.",
             OUR_OWN,
+            short="average share of a cell's most frequent confidential value",
         ),
     ),
     Definition(
@@ -256,6 +261,7 @@ DIVERSITY = (
             "It is the number of distinct_l_min under its other name, and has the same limits: values may be very "
             "unequally likely.",
             "Truta & Vinay (2006), doi:10.1109/ICDEW.2006.116",
+            short="fewest values of any confidential attribute in a cell",
         ),
     ),
     Definition(
@@ -274,6 +280,7 @@ DIVERSITY = (
             "counting, because rare values count little.",
             "If one value is frequent in the whole table, no cell can reach a high number, and that is nobody's fault.",
             L_DIVERSITY,
+            short="least evenness of confidential values in a cell",
         ),
     ),
     Definition(
@@ -291,6 +298,7 @@ DIVERSITY = (
             "person of that cell is right so often.",
             "A value that most people have anyway has a large share in every cell. One small cell decides it.",
             "Wong et al. (2006), (alpha, k)-anonymity, doi:10.1145/1150402.1150499",
+            short="largest share of one confidential value in a cell",
         ),
     ),
     Definition(
@@ -307,6 +315,7 @@ DIVERSITY = (
             "small range tells everybody of that cell nearly their number.",
             "One outlier stretches the range of a cell whose other numbers are all alike.",
             "Zhang et al. (2007), (k, e)-anonymity, doi:10.1109/ICDE.2007.367857",
+            short="smallest range of confidential numbers in a cell",
         ),
     ),
     Definition(
@@ -324,6 +333,7 @@ DIVERSITY = (
             "It is infinite, and so has no value, where a cell holds a single value. Frequent values of the whole "
             "table raise it everywhere.",
             L_DIVERSITY,
+            short="most frequent value against the others, in the worst cell",
         ),
     ),
 )

@@ -149,6 +149,7 @@ INTERVALS = (
             "Skewed numbers lie close together anyway, so that the standard deviation makes nearly all look "
             "disclosed. Compare with chance.",
             "Mateo-Sanz, Sebe & Domingo-Ferrer (2004), Outlier protection in continuous microdata masking",
+            short="share of numbers told nearly, by value",
         ),
     ),
     Definition(
@@ -167,6 +168,7 @@ INTERVALS = (
             "A value may keep its place and be far off, where numbers are wide apart. Our rule for ties is one of "
             "several.",
             COMPARISON,
+            short="share of numbers told nearly, by rank",
         ),
     ),
 )

@@ -138,6 +138,7 @@ LINKAGE = (
             "The intruder here knows all quasi-identifiers exactly, which few do. Under k-anonymity it is at most "
             "1/k, however close the values are.",
             RECORD_LINKAGE,
+            short="share of records linked to the right person",
         ),
     ),
     Definition(
@@ -153,6 +154,7 @@ LINKAGE = (
             "linkages with.",
             "It is a yardstick, and says nothing about the release.",
             RECORD_LINKAGE,
+            short="share linked rightly by blind guessing",
         ),
     ),
     Definition(
@@ -172,6 +174,7 @@ LINKAGE = (
             "It is a mean over intruders: the one who knows most does better. With many attributes a part of the sets "
             "is drawn by chance.",
             COMPARISON,
+            short="share linked rightly by who knows a part",
         ),
     ),
 )

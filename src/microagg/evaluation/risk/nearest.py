@@ -105,6 +105,7 @@ NEAREST = (
             "Means of cells are near real records without being copies, so a small number need not be a risk. A large "
             "one is no proof of safety, either: compare with a holdout.",
             HOLDOUT_TESTS,
+            short="typical distance to the nearest original record",
         ),
     ),
     Definition(
@@ -124,6 +125,7 @@ NEAREST = (
             "It is fair only if the holdout was drawn as the original was. Read it against what chance reaches, not "
             "against 0.",
             HOLDOUT_TESTS,
+            short="share nearer to the table than to outsiders",
         ),
     ),
 )

@@ -236,6 +236,7 @@ PROBABILISTIC = (
             "Numbers count as equal if they fall into the same tenth, so fine differences are not used. Attributes "
             "are taken as independent.",
             "Fellegi & Sunter (1969), doi:10.1080/01621459.1969.10501049",
+            short="share linked rightly by agreement of values",
         ),
     ),
 )

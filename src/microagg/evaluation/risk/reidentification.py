@@ -118,6 +118,7 @@ REIDENTIFICATION = (
             "Where k is above 2 it is 0 and tells nothing more. It does not look at the confidential values of "
             "the two.",
             "Elamir & Skinner (2006), Record level measures of disclosure risk for survey microdata",
+            short="share of records in pairs",
         ),
     ),
     Definition(
@@ -136,6 +137,7 @@ REIDENTIFICATION = (
             "It is a mean: single records may have a far higher risk. It takes for granted that everyone in the "
             "sample is known to be in it.",
             "Dankar & El Emam (2010), A method for evaluating marketer re-identification risk",
+            short="share named rightly by guessing (marketer)",
         ),
     ),
     Definition(
@@ -153,6 +155,7 @@ REIDENTIFICATION = (
             "are records of classes of fewer than ten.",
             "One in ten is a habit and not a law. The attacker of this measure knows that the person is in the table.",
             "El Emam & Dankar (2008), Protecting privacy using k-anonymity",
+            short="share with a chance above one in ten (prosecutor)",
         ),
     ),
     Definition(
@@ -171,6 +174,7 @@ REIDENTIFICATION = (
             "Only sets of up to three attributes are looked at. After k-anonymity it is 0; a record may still be "
             "found by what is published as it is.",
             "Elliot, Manning & Ford (2002), A computational algorithm for handling the special uniques problem",
+            short="share that few quasi-identifiers single out",
         ),
     ),
     Definition(
@@ -191,6 +195,7 @@ REIDENTIFICATION = (
             "It is an estimate, and often far too low where many records are unique. It takes weights to be right "
             "within every class.",
             "Benedetti & Franconi (1998), Statistical and technological solutions for controlled data dissemination",
+            short="average risk of a record in the population",
         ),
     ),
 )

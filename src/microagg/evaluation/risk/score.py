@@ -67,6 +67,7 @@ SCORE = (
             "the score.",
             "The two parts are of very different sizes: under k-anonymity linkage is small and the intervals decide.",
             COMPARISON,
+            short="average of linkage and interval risk",
         ),
     ),
     _define(
@@ -80,6 +81,7 @@ SCORE = (
             "Two parts of very different sizes are averaged. With many attributes a part of the sets is drawn by "
             "chance.",
             COMPARISON,
+            short="average of linkage and interval risk, knowing a part",
         ),
     ),
     _define(
@@ -94,6 +96,7 @@ SCORE = (
             "It trades a loss for a risk at a fixed rate that nobody chose. Papers define IL in other ways, so scores "
             "cannot be compared with theirs.",
             COMPARISON,
+            short="mean of information loss and disclosure risk",
         ),
     ),
     _define(
@@ -107,6 +110,7 @@ SCORE = (
             "It trades a loss for a risk at a fixed rate that nobody chose. With many attributes a part of the sets "
             "is drawn by chance.",
             COMPARISON,
+            short="mean of loss and risk, knowing a part",
         ),
     ),
 )

@@ -93,6 +93,7 @@ DISTORTION = (
             "alike, as every one is measured in its own standard deviations.",
             "A mean hides the few records that moved far. It says nothing about how attributes go together.",
             DEPENDENCE,
+            short="distortion of the quasi-identifiers",
         ),
     ),
     Definition(
@@ -111,6 +112,7 @@ DISTORTION = (
             "Low is good for whoever predicts from the release, and for whoever wants to find out a person's value. "
             "Read it beside the measures of diversity.",
             DEPENDENCE,
+            short="spread of confidential values left inside cells",
         ),
     ),
     Definition(
@@ -127,6 +129,7 @@ DISTORTION = (
             "Two releases can be compared only at the same lambda. A low D may come from a low D_Y, which helps "
             "intruders, too.",
             DEPENDENCE,
+            short="distortion of quasi-identifiers and of their tie with confidential values",
         ),
     ),
 )

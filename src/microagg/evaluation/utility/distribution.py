@@ -146,6 +146,7 @@ DISTRIBUTION = (
             "It does not know that neighbouring values are alike: averages that fall into the next bin count as much "
             "as values far away.",
             "Lin (1991), IEEE Trans. Inf. Theory 37(1), 145-151",
+            short="difference of distributions (Jensen-Shannon)",
         ),
     ),
     Definition(
@@ -163,6 +164,7 @@ DISTRIBUTION = (
             "The unit is the attribute's standard deviation.",
             "It looks at each attribute alone: a column that is shuffled among the records stays at 0.",
             "Vallender (1974), doi:10.1137/1118101",
+            short="average move of a value between distributions",
         ),
     ),
     Definition(
@@ -181,6 +183,7 @@ DISTRIBUTION = (
             "0.05, 'so many earn less than this' is off by up to five per cent of the records.",
             "It looks at each attribute alone, and little at the tails, where shares are small anyway.",
             "Massey (1951), doi:10.1080/01621459.1951.10500769",
+            short="largest difference of cumulative shares",
         ),
     ),
     Definition(
@@ -198,6 +201,7 @@ DISTRIBUTION = (
             "them small groups of people.",
             "A category that one record still has counts as kept, even if nearly all of its records lost it.",
             OUR_OWN,
+            short="share of categories lost",
         ),
     ),
 )

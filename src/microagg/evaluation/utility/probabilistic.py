@@ -134,6 +134,7 @@ PROBABILISTIC = (
             "is what it was; at 1 none could come from a sample of the original.",
             "In large tables even tiny changes come near 1, because sampling would hardly have made them.",
             "Mateo-Sanz, Domingo-Ferrer & Sebe (2005), doi:10.1007/s10618-005-0011-9",
+            short="probabilistic information loss",
         ),
     ),
 )

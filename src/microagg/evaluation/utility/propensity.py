@@ -220,6 +220,7 @@ PROPENSITY = (
             "It sees what a logistic regression with squares and products sees, no more. A release of the same "
             "records may fall below what chance gives.",
             "Woo et al. (2009), doi:10.29012/jpc.v1i1.568; Snoke et al. (2018), doi:10.1111/rssa.12358",
+            short="how well a model tells release from original",
         ),
     ),
 )

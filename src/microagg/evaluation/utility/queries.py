@@ -105,6 +105,7 @@ QUERIES = (
             "off the answers are. Errors are relative to the true share.",
             "Narrow ranges have large relative errors by nature. Your own questions may be wider, or of another kind.",
             RANGE_COUNTS,
+            short="error of counts of one range",
         ),
     ),
     Definition(
@@ -122,6 +123,7 @@ QUERIES = (
             "Random questions are not your questions: look at the details, where the median and the worst twentieth "
             "stand.",
             RANGE_COUNTS,
+            short="error of counts by three attributes",
         ),
     ),
 )

@@ -108,6 +108,7 @@ STRUCTURE = (
             "Only linear relations are seen, and outliers can decide them. A mean over many pairs hides one that is "
             "ruined.",
             OUR_OWN,
+            short="change of correlations",
         ),
     ),
     Definition(
@@ -125,6 +126,7 @@ STRUCTURE = (
             "Cells give many records equal values; ties weaken what ranks can show. Relations that turn around are "
             "not seen.",
             OUR_OWN,
+            short="change of rank correlations",
         ),
     ),
     Definition(
@@ -141,6 +143,7 @@ STRUCTURE = (
             "before and after.",
             "Directions are not compared: a cloud that was turned around has the same lengths.",
             OUR_OWN,
+            short="change of the cloud's shape (eigenvalues)",
         ),
     ),
 )

@@ -32,18 +32,21 @@ _EXPLAINED = {
         "Where one class is frequent, guessing that class is accurate, too: compare with what chance reaches, and "
         "with accuracy_unprotected.",
         "Rodriguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 94, 103787",
+        short="share predicted rightly by a model of the release",
     ),
     "f_measure": Words(
         "It says how well a model that learned from the release finds each class. Every class counts alike, so a rare "
         "one is not drowned by a frequent one.",
         "With few test records of a class it jumps. Compare with f_measure_unprotected, not with 1.",
         "van Rijsbergen (1979), Information Retrieval",
+        short="F-measure of a model of the release",
     ),
     "r_squared": Words(
         "It says which share of a numeric target's variance a model predicts that learned from the release. At 0 the "
         "model knows no more than the mean; below 0 it does harm.",
         "A few outliers among the test records can decide it. Compare with r_squared_unprotected, not with 1.",
         "Draper & Smith (1998), Applied Regression Analysis",
+        short="variance predicted by a model of the release",
     ),
 }
 _SIDES = {"released": "the release", "original": "the original records"}
@@ -62,6 +65,7 @@ def _explained(score: str, side: str) -> Words:
         "protection, so that the loss is seen beside it.",
         "It is a yardstick for the release, and says nothing about the release itself.",
         _EXPLAINED[score].reference,
+        short=_EXPLAINED[score].short.replace(_SIDES["released"], _SIDES["original"]),
     )
 
 

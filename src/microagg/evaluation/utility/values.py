@@ -160,6 +160,7 @@ VALUES = (
             "It is in the attributes' own units, so the attribute with the largest numbers decides. It grows with the "
             "number of records, and cannot be compared between tables.",
             DATA_ORIENTED,
+            short="sum of squared errors",
         ),
     ),
     _define(
@@ -174,6 +175,7 @@ VALUES = (
             "A small difference is a large one in truth, and a percentage of it means nothing. It inherits the units "
             "of SSE.",
             "Cross-moment microaggregation, docs/algorithms/cross_moment.md",
+            short="sum of squared errors, in doublings",
         ),
     ),
     _define(
@@ -188,6 +190,7 @@ VALUES = (
             "It can be low while outliers, rare categories or relations with other attributes are lost. Noise can "
             "push it above 1.",
             DATA_ORIENTED,
+            short="share of the variation lost",
         ),
     ),
     _define(
@@ -202,6 +205,7 @@ VALUES = (
             "An attribute with a few huge values has a huge standard deviation, so that large errors of ordinary "
             "values look small.",
             "Yancey, Winkler & Creecy (2002), Disclosure risk assessment in perturbative microdata protection",
+            short="average change of a number, in standard deviations",
         ),
     ),
     _define(
@@ -216,6 +220,7 @@ VALUES = (
             "Values near zero would make it explode, so the denominator is at least a hundredth of the domain. "
             "Declared bounds that are too wide make errors look small.",
             OUR_OWN,
+            short="average relative change of a value",
         ),
     ),
     _define(
@@ -231,6 +236,7 @@ VALUES = (
             "Without a taxonomy every change counts fully. With one, the result depends on how finely the tree is "
             "drawn.",
             "Sanchez et al. (2012), Expert Systems with Applications 39(9), 7718-7728",
+            short="average distance of categories from the original ones",
         ),
     ),
 )

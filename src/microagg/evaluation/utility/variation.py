@@ -134,6 +134,7 @@ VARIATION = (
             "A release can keep every mean and lose all else: cells that publish their means score about 0 by "
             "construction.",
             COMPARISON,
+            short="relative change of means",
         ),
     ),
     _define(
@@ -146,6 +147,7 @@ VARIATION = (
             "variances; noise inflates them.",
             "It does not show the direction. Sampled records may keep the variance although single values are far off.",
             "Sanchez et al. (2016), doi:10.1016/j.inffus.2015.11.002",
+            short="relative change of variances",
         ),
     ),
     _define(
@@ -159,6 +161,7 @@ VARIATION = (
             "Covariances near zero make relative changes erratic, which the lower limit of the denominator softens "
             "only.",
             COMPARISON,
+            short="relative change of covariances",
         ),
     ),
     _define(
@@ -173,6 +176,7 @@ VARIATION = (
             "Averaging pulls records onto fewer points and makes correlations stronger, which may look like better "
             "data. Only linear relations are seen.",
             COMPARISON,
+            short="change of correlations between quasi-identifiers",
         ),
     ),
     _define(
@@ -188,6 +192,7 @@ VARIATION = (
             "The five parts are of different sizes, and one bad part can decide. It is not the IL that the Mic1D-k "
             "paper prints.",
             COMPARISON,
+            short="average of five information losses",
         ),
     ),
 )
