@@ -78,3 +78,25 @@ def test_measures_are_listed():
     (line,) = [line for line in lines if line.startswith("  closer_than_holdout ")]
     assert "lower" in line
     assert line.endswith("Needs a holdout.")
+
+
+@pytest.mark.parametrize(
+    ("which", "rule"),
+    [
+        (["utility"], lambda one: one.about == "utility"),
+        (["Risk"], lambda one: one.about == "risk"),
+        (["reidentification", "linkage"], lambda one: one.group in ("reidentification", "linkage")),
+        (["default"], lambda one: one.default),
+        (["sse_sst", "k"], lambda one: one.name in ("SSE_SST", "k")),
+        (["all"], lambda _: True),
+    ],
+)
+def test_measures_can_be_chosen(which, rule):
+    rows = json.loads(run("measures", *which, "--json"))
+    assert [row["name"] for row in rows] == [one.name for one in all_measures() if rule(one)]
+
+
+def test_measures_that_are_not_there_are_refused_with_near_ones():
+    said = run("measures", "linkge", code=2)
+    assert "no measure is called 'linkge'. Did you mean 'linkage'" in said
+    assert "reidentification" in said

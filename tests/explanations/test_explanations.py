@@ -115,6 +115,16 @@ def test_words_are_few(one):
     assert len(re.findall(r"[.?!](?=\s|$)", one.words)) in range(1, 5)
 
 
+def test_every_measure_has_few_words_of_its_own_for_lists_and_axes():
+    shorts = {one.name: one.explained.short for one in all_measures()}
+    assert all(3 <= len(short) <= 80 and short[-1] not in ".?!" for short in shorts.values()), shorts
+    alike = {short for short in shorts.values() if list(shorts.values()).count(short) > 1}
+    assert not alike
+    for one in EVERY:
+        if one.kind is Explained.MEASURE:
+            assert one.summary.lower() == f"{shorts[one.name].lower()}."
+
+
 @pytest.mark.parametrize("more", sorted({one.more for one in EVERY}))
 def test_the_page_to_read_on_is_there(more):
     page, _, place = more.partition("#")
@@ -182,7 +192,11 @@ def test_every_need_has_words():
         ("attributes.bounds", [("attributes.<column>.bounds", "recipe key")]),
         ("attributes.age.bounds", [("attributes.<column>.bounds", "recipe key")]),
         ("attributes.age", [("attributes.<column>", "recipe key")]),
-        ("k", [("k", "measure"), ("k", "recipe key")]),
+        ("k", [("k", "measure"), ("k-anonymity", "guarantee"), ("k", "recipe key")]),
+        ("l", [("distinct l-diversity", "guarantee"), ("entropy l-diversity", "guarantee")]),
+        ("t", [("t-closeness", "guarantee")]),
+        ("epsilon", [("epsilon-differential privacy", "guarantee")]),
+        ("distinct_l", [("distinct l-diversity", "guarantee"), ("protect.<column>.distinct_l", "recipe key")]),
         (
             "t_closeness",
             [

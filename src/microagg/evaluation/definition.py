@@ -34,7 +34,7 @@ class Need(StrEnum):
     CELLS = "cells with confidential attributes"
     HOLDOUT = "a holdout"
     TARGET = "a target"
-    WEIGHTS = "sampling weights, of which a recipe says in which column they are"
+    WEIGHTS = "sampling weights that the recipe names"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from microagg.explanations.explanation import Explained, Explanation
 from microagg.explanations.of_catalogues import explained_guarantees, explained_measures, explained_methods
 from microagg.explanations.of_keys import COLUMN, explained_keys
 from microagg.methods.catalogue import find_method
+from microagg.privacy.guarantee import EPSILON_DP, K_ANONYMITY
+from microagg.privacy.requirement import REQUIREMENTS
 
 __all__ = ["all_explanations", "explain"]
 
@@ -46,7 +48,12 @@ def explain(name: str) -> Explanation:
     every, wanted = all_explanations(), _normal(name)
     wanted = _ABBREVIATED.get(wanted, wanted)
     method = find_method(name)  # which also knows short names and numbers of papers
-    same = [one for one in every if wanted in _spellings(one) or (method is not None and one.name == method.name)]
+    meant = _BY_LETTER.get(wanted, ())
+    same = [
+        one
+        for one in every
+        if wanted in _spellings(one) or one.name in meant or (method is not None and one.name == method.name)
+    ]
     same = same or _of_a_column(every, wanted)
     ending = [one for one in every if one not in same and _ends_with(one, wanted)]
     if not same and not ending:
@@ -58,6 +65,15 @@ def explain(name: str) -> Explanation:
 
 
 _ABBREVIATED = {"dp": "epsilon differential privacy", "idp": "epsilon individual differential privacy"}
+
+
+def _by_letter() -> dict[str, tuple[str, ...]]:
+    """The guarantees that a letter of theirs, or their key in the recipe, stands for: ``l``, ``t``, ``distinct_l``."""
+    found: dict[str, tuple[str, ...]] = {"epsilon": (EPSILON_DP,), "k": (K_ANONYMITY,)}
+    for one in REQUIREMENTS.values():
+        for letter in (_normal(one.letter), _normal(one.key)):
+            found[letter] = (*found.get(letter, ()), one.model)
+    return found
 
 
 def all_explanations() -> list[Explanation]:
@@ -98,3 +114,6 @@ def _ends_with(one: Explanation, wanted: str) -> bool:
     if one.kind is Explained.KEY:
         return _normal(one.name).endswith(f".{wanted}")
     return one.kind is Explained.GUARANTEE and len(wanted) > 1 and _normal(one.name).endswith(f" {wanted}")
+
+
+_BY_LETTER = _by_letter()

@@ -38,7 +38,7 @@ def explained_measures() -> Iterator[Explanation]:
         yield Explanation(
             name=one.name,
             kind=Explained.MEASURE,
-            summary=first_sentence(words),
+            summary=_listed(one.explained.short) or first_sentence(words),
             words=words,
             formula=one.formula_words,
             range=one.range_words,
@@ -48,6 +48,10 @@ def explained_measures() -> Iterator[Explanation]:
             reference=one.explained.reference,
             more=one.explained.more or f"{_MEASURES_PAGE}#{one.group}",
         )
+
+
+def _listed(short: str) -> str:
+    return f"{short[:1].upper()}{short[1:]}." if short else ""
 
 
 def needs_of(one: Definition) -> tuple[str, ...]:

@@ -188,7 +188,7 @@ DIVERSITY = (
             "It is a mean: some cells may hold one value only. It grows with the size of cells, so compare with what "
             "chance reaches.",
             DEPENDENCE,
-            short="average number of confidential values in a cell",
+            short="average number of confidential values in a cell, close ones as one",
         ),
     ),
     Definition(

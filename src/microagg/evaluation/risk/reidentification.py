@@ -170,7 +170,7 @@ REIDENTIFICATION = (
         default=False,
         explained=Words(
             "It says which share of released records few quasi-identifiers already single out. Such records are "
-            "unusual in more than one way, and are likely to be unique in the population, too.",
+            "unusual in more than one way, and more often unique in the population than others.",
             "Only sets of up to three attributes are looked at. After k-anonymity it is 0; a record may still be "
             "found by what is published as it is.",
             "Elliot, Manning & Ford (2002), A computational algorithm for handling the special uniques problem",
