@@ -41,6 +41,16 @@ def test_the_original_in_the_details_is_the_assessment_before(found):
     assert original["individual_risk"] == pytest.approx(before.estimated.average)
 
 
+def test_shares_above_thresholds_are_those_of_the_assessment(found):
+    after, _ = found
+    before = microagg.assess_risk(PEOPLE, RECIPE, thresholds=[0.05, 0.1, 0.2, 0.33])
+    details = after["records_at_risk"].details
+    for threshold in (0.05, 0.2, 0.33):
+        assert details[f"above {threshold}, original"] == before.prosecutor.above[threshold] / 300
+        assert details[f"above {threshold}"] <= details[f"above {threshold}, original"]
+    assert after["individual_risk"].details["above 0.1, original"] == before.estimated.above[0.1] / 300
+
+
 def test_a_release_is_safer_than_its_original(found):
     after, _ = found
     assert after["special_uniques"].value == after["in_pairs"].value == 0.0

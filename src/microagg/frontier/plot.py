@@ -82,7 +82,7 @@ def plot_frontier(frontier: Frontier, path: str | Path) -> None:
     if drawn:
         columns = math.ceil(len(styles) / _IN_ONE_COLUMN)
         axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, ncols=columns)
-    figure.supxlabel(fill(" ".join([*notes, _INTERNAL]), _NOTES_WIDTH), size=8, color="#555555")
+    figure.supxlabel("\n".join([*(fill(note, _NOTES_WIDTH) for note in notes), _INTERNAL]), size=8, color="#555555")
     if left_out := _draw_marks(axis, drawn, names, styles, frontier.axes):
         labels = "1 label" if left_out == 1 else f"{left_out} labels"
         axis.set_title(f"{axis.get_title()}; no room for {labels}", size=11)

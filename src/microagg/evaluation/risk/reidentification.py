@@ -18,6 +18,7 @@ __all__ = ["REIDENTIFICATION"]
 
 MSU_SIZE = 3
 AT_RISK = 0.1
+OTHER_THRESHOLDS = (0.05, 0.2, 0.33)
 
 
 def _classes(context: Context, which: str) -> Classes:
@@ -51,10 +52,11 @@ def _marketer(context: Context) -> MeasureResult:
 
 def _at_risk(context: Context) -> MeasureResult:
     after, before = _classes(context, "released"), _classes(context, "original")
-    return MeasureResult(
-        _share_of_records(after, after.sizes * AT_RISK < 1.0),
-        details={"original": _share_of_records(before, before.sizes * AT_RISK < 1.0)},
-    )
+    details: dict[str, float | None] = {"original": _share_of_records(before, before.sizes * AT_RISK < 1.0)}
+    for threshold in OTHER_THRESHOLDS:
+        details[f"above {threshold:g}"] = _share_of_records(after, after.sizes * threshold < 1.0)
+        details[f"above {threshold:g}, original"] = _share_of_records(before, before.sizes * threshold < 1.0)
+    return MeasureResult(_share_of_records(after, after.sizes * AT_RISK < 1.0), details=details)
 
 
 def _special_uniques(context: Context) -> MeasureResult:
@@ -93,9 +95,16 @@ def _individual(context: Context) -> MeasureResult:
     if after is None:
         return MeasureResult(None, "the released table lacks sampling weights that are all above 0 and sum to people")
     before = _individual_risks(context, "original", context.before)
-    details: dict[str, float | None] = {"largest": float(after.max())}
+    details: dict[str, float | None] = {
+        "largest": float(after.max()),
+        f"above {AT_RISK:g}": float((after > AT_RISK).mean()),
+    }
     if before is not None:
-        details |= {"original": float(before.mean()), "original, largest": float(before.max())}
+        details |= {
+            "original": float(before.mean()),
+            "original, largest": float(before.max()),
+            f"above {AT_RISK:g}, original": float((before > AT_RISK).mean()),
+        }
     return MeasureResult(
         float(after.mean()), details=details, records=Values("released", after) if context.per_record else None
     )
@@ -146,7 +155,7 @@ REIDENTIFICATION = (
         "reidentification",
         "lower",
         f"share of released records that a prosecutor names rightly with a chance above {AT_RISK:g}: those of classes "
-        f"of fewer than {1 / AT_RISK:.0f}; of the original in the details",
+        f"of fewer than {1 / AT_RISK:.0f}; of the original, and with other thresholds, in the details",
         _at_risk,
         high=1.0,
         default=False,
