@@ -20,7 +20,7 @@ from microagg.tables.frames import Column, Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Pair", "codes_of", "combinations", "join_columns", "pair", "rows_belong_together", "same_values"]
+__all__ = ["Pair", "codes_of", "combinations", "join", "join_columns", "pair", "rows_belong_together", "same_values"]
 
 
 _BY_CHANCE = 1e-6
@@ -118,9 +118,14 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
 
 def join_columns(first: Frame, second: Frame, name: str) -> Column:
     """A column of the first table followed by the second's, as one type that holds both."""
+    return join(first.column(name), second.column(name))
+
+
+def join(first: Column, second: Column) -> Column:
+    """A column followed by another of the same name, as one type that holds both."""
     import pyarrow as pa
 
-    columns = [first.column(name), second.column(name)]
+    columns, name = [first, second], first.name
     try:
         values = _alike([_plain(column.values) for column in columns])
         wanted = pa.unify_schemas([pa.schema([("v", value.type)]) for value in values], promote_options="permissive")
