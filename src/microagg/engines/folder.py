@@ -7,7 +7,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -175,10 +175,13 @@ def put_in_place(
         whole_or_nothing(folder, overwrite=order.overwrite, ours=FILES, beside=beside) as partial,
     ):
         made = make(partial)
+        date = recipe.about.day
+        made = replace(made, statement=replace(made.statement, about=recipe.about.of_release(date)))
         (partial / STATEMENT).write_text(made.statement.as_json(), encoding="utf-8")
         (partial / STATEMENT_TEXT).write_text(str(made.statement), encoding="utf-8")
         written = (*made.paths, partial / STATEMENT, partial / STATEMENT_TEXT)
         manifest = Manifest(
+            date=date,
             recipe=recipe.as_dict(),
             stages=(describe_schema(recipe), *made.stages.as_list(recipe.entry, recipe.k)),
             input={

@@ -93,7 +93,10 @@ def _release_drawn(original: Original, recipe: Recipe, engine: Engine, order: Or
         spending.pay()
         if order.state_total:
             statement = replace(statement, total=spending.total)
+        date = recipe.about.day
+        statement = replace(statement, about=recipe.about.of_release(date))
         manifest = Manifest(
+            date=date,
             recipe=recipe.as_dict(),
             stages=(describe_schema(recipe), *drawn.stages.as_list(recipe.entry, recipe.k)),
             input={

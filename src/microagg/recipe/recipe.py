@@ -25,15 +25,16 @@ from pydantic_core import PydanticCustomError
 from microagg.errors import RecipeError, did_you_mean
 from microagg.methods.catalogue import find_method, method_named
 from microagg.methods.method import Method
+from microagg.recipe.about import AboutChoice
 from microagg.recipe.choices import (
     AggregateChoice,
     AggregateForm,
     BlocksChoice,
+    EngineChoice,
     MissingChoice,
     SpaceChoice,
     StrataChoice,
 )
-from microagg.recipe.engine import EngineChoice
 from microagg.recipe.explain import explain, explain_toml
 from microagg.recipe.guide_rules import check_guides, check_swept_guides, guiding_attributes
 from microagg.recipe.input import InputChoice
@@ -84,7 +85,7 @@ class Recipe(BaseModel):
         Take care: methods promise different things, and some promise no k-anonymity. Read what the statement says.
     partition : dict, optional
         Further parameters of the way in which the method forms cells. Which there are depends on the method.
-    unit, space, aggregate, missing, strata, blocks, protect, rearrange : optional
+    about, unit, space, aggregate, missing, strata, blocks, protect, rearrange : optional
     input, output, engine, privacy, sweep : optional
         The tables of the recipe file of the same names.
     sampling_weight : str, optional
@@ -104,6 +105,7 @@ class Recipe(BaseModel):
     method: str = "mdav"
     k: Annotated[int, Field(strict=True), BeforeValidator(_plain_integer)]
     sampling_weight: str | None = None
+    about: AboutChoice = AboutChoice()
     unit: UnitChoice | None = None
     partition: dict[str, Any] = Field(default_factory=dict)
     space: SpaceChoice = SpaceChoice()
@@ -309,12 +311,14 @@ class Recipe(BaseModel):
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain dicts and lists, defaults included; taxonomies are written out.
 
-        Tables about what is protected are left out where nothing is, and sizes of parts where nobody chose them.
+        Tables about what is protected are left out where nothing is, sizes of parts where nobody chose them, and what
+        the release is called where nobody says it.
         """
         content = self.model_dump(mode="json", exclude_none=True, by_alias=True)
         unused = [] if self.protect else ["protect"]
         unused += [] if rearranges(self) else ["rearrange"]
         unused += ["engine"] if self.engine == EngineChoice() else []
+        unused += ["about"] if self.about == AboutChoice() else []
         return {key: value for key, value in content.items() if key not in unused}
 
     def dumps(self) -> str:

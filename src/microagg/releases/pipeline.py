@@ -138,7 +138,10 @@ def _release(
         spending.pay()  # it was, before noise: a method that drew none is refused by now
     if state_total:
         statement = replace(statement, total=spending.total)
+    date = recipe.about.day
+    statement = replace(statement, about=recipe.about.of_release(date))
     manifest = Manifest(
+        date=date,
         recipe=recipe.as_dict(),
         stages=(describe_schema(recipe), *output.stages.as_list(recipe.entry, recipe.k)),
         input={"n_records": frame.n_records, "n_columns": len(frame.names), **strategy.describe_input(digest)},

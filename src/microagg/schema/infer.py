@@ -206,11 +206,22 @@ def draft_recipe(
     return "\n".join(head) + "\n" + body
 
 
+_ABOUT = (
+    "# [about]                 # published with the release, on top of its report and statement",
+    '# title = "..."           # what it is called',
+    '# holder = "..."          # who publishes it',
+    '# purpose = "..."         # what it may be used for',
+    '# contact = "..."         # whom to ask',
+    "",
+)
+
+
 def _draft_lines(guesses: Sequence[Guess], k: int, input_lines: Sequence[str]) -> list[str]:
     lines = [
         'method = "mdav"',
         f"k = {k}            # DECIDE: how many records must share each published combination of quasi-identifiers",
         "",
+        *_ABOUT,
         "[space]",
         'standardize = "zscore"   # or "minmax", "bounds", "none"',
         "",

@@ -103,6 +103,8 @@ class Manifest:
 
     Attributes
     ----------
+    date : str
+        The day of the release; by it a report that is written later has the same date.
     id : str
         Random: it distinguishes this release from others, and says nothing else.
     seeded : bool
@@ -117,6 +119,7 @@ class Manifest:
     recipe: Mapping[str, Any]
     stages: tuple[Mapping[str, Any], ...]
     input: Mapping[str, Any]
+    date: str
     output: Mapping[str, Any] = field(default_factory=dict)
     seeded: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -125,6 +128,7 @@ class Manifest:
         return {
             "format": FORMAT,
             "id": self.id,
+            "date": self.date,
             "microagg": __version__,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
             "seeded": self.seeded,

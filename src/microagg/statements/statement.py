@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
@@ -56,6 +56,8 @@ class Statement:
         For a k-anonymous release: what k does not hide, in numbers, rounded. See :mod:`microagg.statements.exposure`.
     total : SpentSoFar or None
         For a differentially private release, if asked for: what releases of the same table spent so far.
+    about : mapping of str
+        What the recipe's ``[about]`` says of the release, and its date; empty if it says nothing.
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -67,6 +69,7 @@ class Statement:
     exposure: tuple[Mapping[str, Any], ...] | None = None
     requirements: tuple[RequirementCount, ...] = ()
     total: SpentSoFar | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def for_publication(self) -> bool:
@@ -77,6 +80,7 @@ class Statement:
     def as_dict(self) -> dict[str, Any]:
         """The statement as plain dicts and lists."""
         return {
+            **({"about": dict(self.about)} if self.about else {}),
             "for_publication": self.for_publication,
             "n_records": self.n_records,
             "guarantees": [guarantee.as_dict() for guarantee in self.guarantees],
@@ -109,6 +113,7 @@ class Statement:
             budget=content.get("budget"),
             requirements=tuple(RequirementCount.from_dict(one) for one in content.get("requirements", ())),
             exposure=None if "exposure" not in content else tuple(dict(one) for one in content["exposure"]),
+            about={str(key): str(value) for key, value in content.get("about", {}).items()},
             total=None if "total" not in content else SpentSoFar.from_dict(content["total"]),
         )
 
@@ -116,7 +121,8 @@ class Statement:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        lines = [] if self.guarantees else [NO_GUARANTEE]
+        lines = [line for key, value in self.about.items() for line in _paragraph(f"{key.capitalize()}: {value}")]
+        lines += [] if self.guarantees else [NO_GUARANTEE]
         counts = {count.attributes: count for count in self.recounts}
         of_values = [guarantee for guarantee in self.guarantees if guarantee.of_confidential_values]
         others = [guarantee for guarantee in self.guarantees if not guarantee.of_confidential_values]

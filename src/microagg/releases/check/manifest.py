@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from microagg.methods.output import CellSizes
 from microagg.methods.searches import ENDS, STARTS
 from microagg.privacy.verify import Finding
 from microagg.private.moments.plan import groups_of
+from microagg.recipe.about import AboutChoice
 from microagg.recipe.protect import rearranges
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
@@ -34,7 +36,7 @@ from microagg.statements.promises import (
 
 __all__ = ["VERSION", "check_blocks", "check_manifest"]
 
-_KEYS = ("format", "id", "microagg", "versions", "seeded", "recipe", "stages", "input", "output")
+_KEYS = ("format", "id", "date", "microagg", "versions", "seeded", "recipe", "stages", "input", "output")
 VERSION = re.compile(r"\d+(\.\d+)+[\w.+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -107,10 +109,14 @@ def _fault_of_cells(release: PublishedFolder, block: Mapping[str, Any]) -> str:
 def _fault_of_frame(release: PublishedFolder) -> str:
     """What is written around recipe and stages."""
     manifest = release.manifest
-    if sorted(manifest) != sorted(_KEYS) or not same(manifest["format"], FORMAT):
+    # Releases of earlier versions have no date.
+    due = [key for key in _KEYS if key != "date" or release.same_version or "date" in manifest]
+    if sorted(manifest) != sorted(due) or not same(manifest["format"], FORMAT):
         return "has other keys than a manifest, or is of another format"
     if not _ID.fullmatch(manifest["id"]) or not VERSION.fullmatch(manifest["microagg"]):
         return "has no id, or no version"
+    if "date" in manifest and not _is_day_of(release.recipe, manifest["date"]):
+        return "has no date, or another one than its recipe"
     versions = manifest["versions"]
     if release.same_version and sorted(versions) != sorted(("python", *LIBRARIES)):
         return "lists other libraries than microagg uses"
@@ -122,6 +128,12 @@ def _fault_of_frame(release: PublishedFolder) -> str:
         return "lists files without their SHA-256"
     plain = json.loads(json.dumps(release.recipe.as_dict(), default=str))
     return "" if same(plain, manifest["recipe"]) else "has a recipe with keys or values that no recipe has"
+
+
+def _is_day_of(recipe: Recipe, date: Any) -> bool:
+    """Whether this is a day, and the one that the recipe declares, if it does."""
+    day = AboutChoice(date=date).day
+    return day == date and recipe.about.date in (None, dt.date.fromisoformat(day))
 
 
 def _fault_of_sizes(release: PublishedFolder) -> str:

@@ -39,6 +39,9 @@ def check_statement(release: PublishedFolder) -> list[Finding]:
         words = str(statement)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return [Finding("statement", False, "is not there, damaged, or promises what was not counted")]
+    due = release.recipe.about.of_release(str(release.manifest.get("date")))
+    if not same(dict(statement.about), due):
+        return [Finding("statement", False, "is about another release than its recipe and manifest")]
     if not same(again, release.statement):
         return [Finding("statement", False, "says something that does not follow from the rest of it")]
     return [
