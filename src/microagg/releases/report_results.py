@@ -21,6 +21,7 @@ from microagg.privacy.guarantee import K_ANONYMITY
 from microagg.privacy.verify import Recount, absent_from, recount
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.protect import requirements_of
+from microagg.releases.alike import classes_of, find_alike, whole_groups
 from microagg.releases.input import numbers_of_text
 from microagg.report.document import Report
 from microagg.report.results import (
@@ -75,14 +76,16 @@ Classes = tuple[Sequence[str], IntArray]
 
 def make_report(request: ReportRequest) -> Report:
     """Compute all that the request may show, and write the report from it."""
+    comparison = Comparison(request)
     results = ReportResults(
-        measures=_measure(request) if request.may_compare else None,
-        cells=_measure_cells(request),
+        measures=_measure(comparison) if request.may_compare else None,
+        cells=_measure_cells(comparison),
         correlations=correlate(request),
         exposure=_count_exposure(request),
         recount=_recount(request),
         requirements=_count_requirements(request),
         classes=_find_in_classes(request),
+        alike=find_alike(request, comparison.classes, comparison.most),
     )
     return Report.of(ReportSource.answer(request, results))
 
@@ -144,7 +147,8 @@ class Comparison:
         assert before is not None
         if max(released.n_records, before.n_records) <= self.most:
             return self.whole
-        chosen = whole_groups(self._classes, self.most)
+        labels = np.arange(released.n_records) if self.classes is None else self.classes
+        chosen = whole_groups(labels, self.most)
         if origins is not None:
             places = origins[chosen]
             rows = Rows(np.arange(len(chosen), dtype=np.int64))
@@ -164,40 +168,15 @@ class Comparison:
             return Rows(None, self.request.why_not_aligned or Rows().why_not)
         return Rows(self.request.origins[chosen])
 
-    @property
-    def _classes(self) -> IntArray:
-        """Released rows with equal quasi-identifiers, by label; every row its own if they cannot be compared."""
-        released, names = self.request.released, self.request.schema.quasi_identifiers
-        if any(name not in released.names for name in names):
-            return np.arange(released.n_records)
-        try:
-            return combinations(released, names)
-        except TableError:  # the section on measures says which column cannot be compared
-            return np.arange(released.n_records)
+    @cached_property
+    def classes(self) -> IntArray | None:
+        """Released rows with equal quasi-identifiers, by label; None if they cannot be compared."""
+        return classes_of(self.request.released, self.request.schema.quasi_identifiers)
 
 
-def whole_groups(labels: IntArray, wanted: int) -> IntArray:
-    """Rows of whole groups, chosen at random, until `wanted` are reached; all if there are no more, at least one group.
-
-    Examples
-    --------
-    >>> whole_groups(np.array([0, 1, 0, 1, 2, 2]), 4).tolist()
-    [0, 2, 4, 5]
-    """
-    sizes = np.bincount(labels)
-    if len(labels) <= wanted:
-        return np.arange(len(labels))
-    order = np.random.default_rng(0).permutation(len(sizes))
-    groups = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), wanted, side="right")))]
-    chosen = np.zeros(len(sizes), dtype=bool)
-    chosen[groups] = True
-    return np.flatnonzero(chosen[labels])
-
-
-def _measure(request: ReportRequest) -> MeasureResults:
+def _measure(comparison: Comparison) -> MeasureResults:
     """Measures of :func:`microagg.evaluate`: all, or a quick choice; for large tables on a sample."""
-    comparison = Comparison(request)
-    sample = comparison.sample
+    request, sample = comparison.request, comparison.sample
     # One record is much of a small table: a mean over all would be a figure about few.
     small = not request.internal and request.released.n_records < 2 * request.least
     too_many_pairs = not request.full and len(request.published) > MOST_PAIRED and not small
@@ -235,8 +214,9 @@ def _join(whole: Evaluation, estimated: Evaluation) -> Evaluation:
     return Evaluation(tuple(by_name[one.name] for one in all_measures() if one.name in by_name), whole.per_record)
 
 
-def _measure_cells(request: ReportRequest) -> CellResults:
+def _measure_cells(comparison: Comparison) -> CellResults:
     """Sizes of the cells, or of the classes where cells are not known, and what each lost."""
+    request = comparison.request
     if request.is_private and not request.internal:
         return CellResults()
     may_compare = request.may_compare and request.origins is not None
@@ -246,11 +226,11 @@ def _measure_cells(request: ReportRequest) -> CellResults:
             for block in request.blocks[:BLOCKS_SHOWN]
         ]
         first = request.blocks[0]
-        loss = _loss(request, "cell", first.attributes, first.labels[request.origins]) if may_compare else None
+        loss = _loss(comparison, "cell", first.attributes, first.labels[request.origins]) if may_compare else None
         return CellResults(tuple(sizes), len(request.blocks), loss)
     classes = _classes(request)
     sizes = [BlockSizes("class", tuple(names), np.bincount(labels)) for names, labels in classes[:BLOCKS_SHOWN]]
-    loss = _loss(request, "class", *classes[0]) if may_compare and classes else None
+    loss = _loss(comparison, "class", *classes[0]) if may_compare and classes else None
     return CellResults(tuple(sizes), len(request.partition_blocks), loss)
 
 
@@ -270,11 +250,12 @@ def _classes(request: ReportRequest) -> list[Classes]:
         return []
 
 
-def _loss(request: ReportRequest, part: Part, attributes: Sequence[str], all_labels: IntArray) -> CellLoss:
+def _loss(comparison: Comparison, part: Part, attributes: Sequence[str], all_labels: IntArray) -> CellLoss:
     """Mean squared distance of a cell's records to what it publishes, in percent of that to the overall mean."""
+    request = comparison.request
     assert request.original is not None
     assert request.origins is not None
-    rows = whole_groups(all_labels, Comparison(request).most)
+    rows = whole_groups(all_labels, comparison.most)
     before_all, after_all = request.original.take(request.origins[rows]), request.released.take(rows)
     lost = np.zeros(len(rows))
     total = 0.0

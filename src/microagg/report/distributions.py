@@ -19,7 +19,7 @@ __all__ = ["categories_before_and_after", "numbers_before_and_after", "public_ca
 
 _PARTS = 20
 _BINS = 30
-_CATEGORIES = 12
+_CATEGORIES = 8
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _DAYS = 30
 _SECONDS_A_DAY = 86_400
@@ -243,8 +243,7 @@ def public_categories(
     ]
     if others:
         bars.append({"label": None, "after": round(others / total, 2)})
-    note = f"categories of few records are counted together, and those beyond {_CATEGORIES}" if others else ""
-    return {"type": "categories", "unit": "share", "bars": bars, "note": note}
+    return {"type": "categories", "unit": "share", "bars": bars, "note": ""}
 
 
 def categories_before_and_after(before: Column, after: Column, attribute: Attribute) -> dict[str, Any]:

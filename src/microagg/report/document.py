@@ -9,8 +9,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
-from microagg.report.figures import bar_chart, counted_classes, histogram, shade
+from microagg.report.figures import bar_chart, bars_from, counted_classes, histogram, rows_of_bars, shade, sizes_of
+from microagg.report.glossary import explain_names
+from microagg.report.plain import named, percent
 from microagg.report.sections import SECTIONS
+from microagg.report.sections.summary import summarize
 from microagg.report.source import ReportSource
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
-FORMAT = 1
+FORMAT = 2
 
 PUBLIC = (
     "This is the public form. It shows no value of a record and no risk of a single record. Nothing exact is shown "
@@ -69,9 +72,12 @@ class Report:
             "form": "internal" if source.internal else "public",
             "about_this_form": form,
             "records": source.n_records,
+            "rows": source.recipe.rows,
             "columns": len(source.released.names),
         }
-        return cls(heading | {section.name: section.make(source) for section in SECTIONS if section.make is not None})
+        made = {section.name: section.make(source) for section in SECTIONS if section.make is not None}
+        facts = heading | made
+        return cls(facts | {"summary": summarize(facts), "explained": explain_names(facts)})
 
     def as_json(self) -> str:
         return json.dumps(self.facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -105,10 +111,29 @@ def _environment() -> Environment:
         "histogram": histogram,
         "bar_chart": bar_chart,
         "counted_classes": counted_classes,
+        "rows_of_bars": rows_of_bars,
+        "bars_from": bars_from,
         "shade": shade,
+        "sizes_of": sizes_of,
     }
-    found.filters |= {"number": _number, "exact": _exact}
+    found.filters |= {
+        "number": _number,
+        "exact": _exact,
+        "percent": percent,
+        "few": named,
+        "capitalize_first": _capitalized,
+        "moved": _moved,
+    }
     return found
+
+
+def _moved(value: float | None) -> str:
+    """How far something moved, from 0 to 1."""
+    return "–" if value is None else "<0.01" if value < 0.005 else f"{value:.2f}"
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _printable(value: Any) -> Any:

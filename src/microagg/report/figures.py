@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["bar_chart", "counted_classes", "histogram", "shade"]
+from microagg.report.plain import percent
 
-_WIDTH, _HEIGHT, _FOOT = 460.0, 130.0, 22.0
+__all__ = ["bar_chart", "bars_from", "counted_classes", "histogram", "rows_of_bars", "shade", "sizes_of"]
+
+_WIDTH, _HEIGHT, _FOOT = 320.0, 88.0, 20.0
 _HEAD = 20.0
-_ROW, _LABEL, _BAR = 22.0, 170.0, 220.0
-_LETTERS = 26
+_ROW, _LABEL, _BAR = 16.0, 126.0, 138.0
+_LETTERS, _MOST_LETTERS = 18, 30
 _TOLD = 40
 
 
@@ -109,7 +111,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
     Examples
     --------
     >>> bar_chart([{"label": "a", "after": 0.25}])["rows"][0]["bars"][0]["text"]
-    '25%'
+    '25 %'
     """
     sides = [side for side in ("before", "after") if any(side in one for one in bars)]
     highest = max((one[side] for one in bars for side in sides), default=0) or 1
@@ -120,7 +122,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
         label = other if one["label"] is None else one["label"]
         rows.append(
             {
-                "label": label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…",
+                **_label(label),
                 "y": round(i * height + height / 2 + 4, 1),
                 "bars": [
                     {
@@ -129,7 +131,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
                         "height": round(thick - 1, 1),
                         "width": round(_BAR * one[side] / highest, 1),
                         "text_y": round(i * height + 3 + j * thick + thick / 2 + 3.5, 1),
-                        "text": f"{one[side]:.0%}" if isinstance(one[side], float) else str(one[side]),
+                        "text": _told(one, side),
                     }
                     for j, side in enumerate(sides)
                 ],
@@ -137,6 +139,103 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
         )
     text = ", ".join(f"{row['label']} {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows)
     return {"width": _WIDTH, "height": max(height * len(bars), 1), "left": _LABEL, "rows": rows, "told": text}
+
+
+def _label(label: str) -> dict[str, Any]:
+    """A label as it is drawn: squeezed if it is long, and cut if it is longer still; the whole one is its tooltip."""
+    cut = label if len(label) <= _MOST_LETTERS else f"{label[: _MOST_LETTERS - 1]}…"
+    return {"label": cut, "whole": label, "squeezed": len(label) > _LETTERS, "room": _LABEL - 8}
+
+
+def _told(one: Mapping[str, Any], side: str) -> str:
+    """The number at the end of a bar; after a count before, by how much it changed."""
+    value = one[side]
+    if isinstance(value, float):
+        return percent(value) if value else "<1 %"
+    before = one.get("before", 0) if side == "after" else 0
+    return f"{value:,}" + (f" ({100 * (value - before) / before:+.0f} %)" if before and value != before else "")
+
+
+def rows_of_bars(
+    bars: Sequence[Mapping[str, Any]], value: str = "share", *, before: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Bars below each other, with their label to the left and ``text`` (or the share) at their end.
+
+    Parameters
+    ----------
+    bars : sequence of mapping
+        Each with ``label`` and a number under `value`.
+    before : sequence of mapping
+        Those of the original, drawn above the others; bars of one label go together.
+
+    Examples
+    --------
+    >>> rows_of_bars([{"label": "1 to 4", "share": 0.25}])["rows"][0]["bars"][0]["text"]
+    '25 %'
+    """
+    labels = list(dict.fromkeys(one["label"] for one in (*before, *bars)))
+    of = {"before": {one["label"]: one for one in before}, "after": {one["label"]: one for one in bars}}
+    joined = []
+    for label in labels:
+        sides = {side: found.get(label, {}) for side, found in of.items() if side == "after" or before}
+        joined.append((label, {side: (one.get(value) or 0.0, one.get("text")) for side, one in sides.items()}))
+    highest = max((number for _, sides in joined for number, _ in sides.values()), default=0) or 1
+    height = _ROW if not before else 1.5 * _ROW
+    rows = []
+    for i, (label, sides) in enumerate(joined):
+        thick = (height - 4) / len(sides)
+        rows.append(
+            {
+                **_label(label),
+                "y": round(i * height + height / 2 + 4, 1),
+                "bars": [
+                    {
+                        "side": side,
+                        "y": round(i * height + 2 + j * thick, 1),
+                        "height": round(thick - 1, 1),
+                        "width": round(_BAR * min(number / highest, 1), 1),
+                        "text_y": round(i * height + 2 + j * thick + thick / 2 + 3.5, 1),
+                        "text": text or (percent(number) if number else "none"),
+                    }
+                    for j, (side, (number, text)) in enumerate(sides.items())
+                ],
+            }
+        )
+    told = ", ".join(f"{row['label']}: {' and '.join(bar['text'] for bar in row['bars'])}" for row in rows[:_TOLD])
+    return {"width": _WIDTH, "height": max(height * len(rows), 1), "left": _LABEL, "rows": rows, "told": told}
+
+
+def bars_from(
+    facts: Sequence[Mapping[str, Any]], label: str, value: str, *, shares: bool = True
+) -> list[dict[str, Any]]:
+    """Bars of some facts that have a number, as shares or as numbers from 0 to 1; the longest stands for 1 or more.
+
+    Examples
+    --------
+    >>> bars_from([{"of": "age", "JSD": 0.0}, {"of": "pay", "JSD": None}], "of", "JSD", shares=False)
+    [{'label': 'age', 'share': 0.0, 'text': '<0.01'}]
+    """
+    bars = []
+    for one in facts:
+        number = one[value]
+        if number is None:
+            continue
+        little = "<1 %" if shares else "<0.01"
+        text = little if number < 0.005 else percent(number) if shares else f"{number:.2f}"
+        bars.append({"label": str(one[label]), "share": number, "text": text})
+    return bars
+
+
+def sizes_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The sizes of cells, or of classes, as bars.
+
+    Examples
+    --------
+    >>> sizes_of({"of": "cell", "sizes": [{"size": "3 to 5", "cells": 1200}]})
+    [{'label': '3 to 5', 'share': 1200, 'text': '1,200'}]
+    """
+    many = "cells" if block["of"] == "cell" else "classes"
+    return [{"label": one["size"], "share": one[many], "text": f"{one[many]:,}"} for one in block["sizes"]]
 
 
 def shade(value: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +14,7 @@ from microagg.statements.exposure import Exposure
 from microagg.statements.requirements import RequirementCount
 
 __all__ = [
+    "Alike",
     "BlockSizes",
     "CellLoss",
     "CellResults",
@@ -80,6 +81,26 @@ class CellResults:
     blocks: tuple[BlockSizes, ...] = ()
     n_blocks: int = 0
     loss: CellLoss | None = None
+
+
+@dataclass(frozen=True)
+class Alike:
+    """How many records look like each released one, and how far classes agree in confidential attributes.
+
+    Attributes
+    ----------
+    after : ndarray
+        For each number of records that look alike, how many records of the released table are in such classes.
+    before : ndarray or None
+        The same of the original; None where it must not be shown, or cannot be counted.
+    agreement : mapping of str to ndarray
+        For each confidential attribute, and each released record that was looked at, the share of the most frequent
+        value in its class.
+    """
+
+    after: IntArray
+    before: IntArray | None = None
+    agreement: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -174,6 +195,8 @@ class ReportResults:
         What the recipe requires of confidential values, counted on a table that came without a statement.
     classes : tuple of ClassesFound
         The same class by class; empty unless the report is internal.
+    alike : Alike or None
+        None where rows are no records, or their classes cannot be found.
     """
 
     measures: MeasureResults | None = None
@@ -183,3 +206,4 @@ class ReportResults:
     recount: Recount | None = None
     requirements: tuple[RequirementCount, ...] = ()
     classes: tuple[ClassesFound, ...] = ()
+    alike: Alike | None = None

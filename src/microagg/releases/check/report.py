@@ -25,10 +25,13 @@ __all__ = ["check_report"]
 
 # The heading of a report; of its sections, each says whether the release alone decides it. The rest compares the
 # release with the original, which a reader does not have.
-_HEADING = ("format", "microagg", "form", "about_this_form", "records", "columns")
+_HEADING = ("format", "microagg", "form", "about_this_form", "records", "rows", "columns")
 
 _OF_BLOCK = {"of", "attributes", "smallest", "median", "largest", "sizes"}
-_OF_MEASURE = {"name", "better", "low", "formula", "words", "value", "by_chance", "high"}
+_OF_MEASURE = {
+    *("name", "title", "better", "low", "formula", "words"),
+    *("value", "text", "by_chance", "chance_text", "high"),
+}
 
 
 def check_report(release: PublishedFolder) -> list[Finding]:
@@ -84,6 +87,7 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
         quoted = [*_HEADING, *(one.name for one in SECTIONS if one.make is not None and one.of_release_alone)]
         differing = {name for name in quoted if not same(again[name], facts[name])}
         differing |= set(_differing_sections(release, again, facts))
+        differing |= {name for name, one in _made_of_facts(facts).items() if not same(one, facts[name])}
         if not release.is_private:
             original_unknown = replace(request, original=request.released)
             differing |= set(_faults_of_measures(original_unknown, facts["measures"]))
@@ -94,6 +98,14 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
     if differing:
         return Finding("report", False, f"does not say what the release does: {', '.join(sorted(differing))}")
     return Finding("report", True, "quotes the release truly; what compares it with the original is not checked")
+
+
+def _made_of_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of its own facts."""
+    from microagg.report.glossary import explain_names
+    from microagg.report.sections.summary import summarize
+
+    return {"summary": summarize(facts), "explained": explain_names(facts)}
 
 
 def _request_for(release: PublishedFolder, table: pa.Table) -> ReportRequest:
@@ -158,7 +170,7 @@ def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> 
     """Measures are known ones, in the usual form; those that the released table alone decides have their value."""
     from microagg.evaluation.measures import all_measures
     from microagg.releases.report_results import measure_release_alone
-    from microagg.report.sections.measures import describe_publicly
+    from microagg.report.sections.measures import describe_publicly, describe_value
 
     shown = [*measures["utility"], *measures["risk"]]
     known = {one.name for one in all_measures()}
@@ -166,6 +178,8 @@ def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> 
     if set(measures) - {"utility", "risk", "notes", "changes"} or len(set(names)) < len(names) or set(names) - known:
         yield "measures"
     if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in shown):
+        yield "measures"
+    if any(not same({**one, **describe_value(one["name"], one["value"], one["by_chance"])}, one) for one in shown):
         yield "measures"
     alone = describe_publicly(measure_release_alone(request)) if shown else {}
     for one in shown:

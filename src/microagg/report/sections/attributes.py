@@ -12,6 +12,7 @@ from microagg.report.distributions import (
     public_categories,
     public_numbers,
 )
+from microagg.report.plain import percent
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
 from microagg.schema.attribute import Kind, Role
@@ -30,6 +31,8 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
     notes = []
     if len(names) > PICTURED:
         notes.append(f"Distributions are shown for the first {PICTURED} of {len(names)} published attributes.")
+    if not source.internal and any(_has_others(one["distribution"]) for one in described):
+        notes.append("Categories of few records, and those beyond the first eight, are counted together.")
     if source.describes_sample:
         notes.append(
             f"Distributions are those of a random sample of {source.described[0].n_records} of "
@@ -41,6 +44,10 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
             f"described: {', '.join(source.undeclared[:12])}" + (" ..." if len(source.undeclared) > 12 else "")
         )
     return {"overview": overview, "described": described, "notes": notes}
+
+
+def _has_others(distribution: dict[str, Any]) -> bool:
+    return any(bar["label"] is None for bar in distribution.get("bars", ()))
 
 
 def _declaration(name: str, source: ReportSource) -> dict[str, Any]:
@@ -119,13 +126,13 @@ def _missing(count: int, total: int, source: ReportSource) -> str:
     if source.internal:
         return f"{count} of {total}"
     if source.n_in_parts is not None:  # a count of a sample says nothing exact about the table
-        share = f"about {count / total:.0%}" if count >= total / 100 else "less than 1 %"
+        share = f"about {percent(count / total)}" if count >= total / 100 else "less than 1 %"
         return share if count else "none in the sample"
     if count == 0:
         return "none"
     if count < source.least or total - count < source.least:
         return f"fewer than {source.least}" if count < source.least else f"all but fewer than {source.least}"
-    return f"about {count / total:.0%}"
+    return f"about {percent(count / total)}"
 
 
-ATTRIBUTES = Section("attributes", _attributes, of_release_alone=False, title="Attributes")
+ATTRIBUTES = Section("attributes", _attributes, of_release_alone=False, title="Columns")

@@ -31,6 +31,10 @@ def _correlations(source: ReportSource) -> dict[str, Any]:
     facts: dict[str, Any] = {"names": list(found.names), "after": _rounded(found.after, digits)}
     if found.before is not None:
         facts["before"] = _rounded(found.before, digits)
+        facts["moved"] = [
+            [None if None in (new, old) else abs(round(new - old, digits)) for new, old in zip(*rows, strict=True)]
+            for rows in zip(facts["after"], facts["before"], strict=True)
+        ]
     return facts | {"note": " ".join(notes)}
 
 
@@ -39,4 +43,4 @@ def _rounded(matrix: Sequence[Sequence[float | None]], digits: int) -> list[list
     return [[None if value is None else round(value, digits) + 0.0 for value in row] for row in matrix]
 
 
-CORRELATIONS = Section("correlations", _correlations, of_release_alone=True, title="Correlations")
+CORRELATIONS = Section("correlations", _correlations, of_release_alone=True)

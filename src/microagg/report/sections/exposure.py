@@ -8,7 +8,7 @@ from microagg.report.section import Section
 from microagg.report.source import ReportSource
 from microagg.statements.exposure_text import describe_exposure
 
-__all__ = ["EXPOSURE"]
+__all__ = ["EXPOSURE", "quoted_or_counted"]
 
 
 def _exposure(source: ReportSource) -> dict[str, Any]:
@@ -17,13 +17,19 @@ def _exposure(source: ReportSource) -> dict[str, Any]:
     return {"entries": entries, "told": describe_exposure(entries)}
 
 
-def _entries(source: ReportSource) -> list[dict[str, Any]]:
-    if source.statement is not None and not source.internal:
+def quoted_or_counted(source: ReportSource) -> list[dict[str, Any]]:
+    """What may be published of this, also in the internal form."""
+    if source.statement is not None:
         return [dict(one) for one in source.statement.get("exposure", ())]
     found = source.results.exposure
-    if found is None:
-        return []
-    return found.exact() if source.internal else found.public()
+    return [] if found is None else found.public()
+
+
+def _entries(source: ReportSource) -> list[dict[str, Any]]:
+    found = source.results.exposure
+    if not source.internal:
+        return quoted_or_counted(source)
+    return [] if found is None else found.exact()
 
 
 EXPOSURE = Section("exposure", _exposure, of_release_alone=True)

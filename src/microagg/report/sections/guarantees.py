@@ -24,7 +24,7 @@ from microagg.report.sections.classes import QUANTITIES
 from microagg.report.source import ReportSource
 from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
 
-__all__ = ["GUARANTEES", "VERDICT"]
+__all__ = ["GUARANTEES", "VERDICT", "verdict"]
 
 _CLAUSES = 12
 
@@ -109,8 +109,15 @@ def _guarantees(source: ReportSource) -> dict[str, Any]:
         guarantees.append(
             {
                 "title": f"{one['model']} ({parameters})",
+                "model": one["model"],
+                "parameters": dict(one["parameters"]),
                 "attributes": list(one["attributes"]),
                 "plain": _plain(one),
+                **(
+                    {"counted": {"combinations": count["n_combinations"], "smallest": count["smallest"]}}
+                    if count
+                    else {}
+                ),
                 "checked": _describe_count(count) if count else (MADE_NOT_COUNTED if private else NOTHING_TO_COUNT),
                 "unit": one["unit"],
                 "target": one["target"],
@@ -130,6 +137,8 @@ def _of_values(guarantee: Mapping[str, Any], count: Mapping[str, Any]) -> dict[s
     one = _requirement(count)
     return {
         "title": one.title,
+        "model": guarantee["model"],
+        "parameters": dict(guarantee["parameters"]),
         "confidential": guarantee["confidential"],
         "attributes": list(guarantee["attributes"]),
         "plain": _plain(guarantee),
@@ -232,7 +241,7 @@ def _how_it_holds(guarantees: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _verdict(source: ReportSource) -> dict[str, Any]:
+def verdict(source: ReportSource) -> dict[str, Any]:
     """One sentence for the top of the page."""
     statement = source.statement
     if statement is not None:
@@ -263,5 +272,5 @@ def _verdict(source: ReportSource) -> dict[str, Any]:
     return {"holds": False, "text": f"k-anonymity does not hold for k = {count.k}: do not publish on its strength."}
 
 
-VERDICT = Section("verdict", _verdict, of_release_alone=True)
+VERDICT = Section("verdict", verdict, of_release_alone=True)
 GUARANTEES = Section("promises", _guarantees, of_release_alone=True, title="Promises")

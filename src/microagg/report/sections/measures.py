@@ -8,11 +8,12 @@ import numpy as np
 
 from microagg.evaluation.result import Evaluation, Measure
 from microagg.report.disclosure import coarse
+from microagg.report.plain import in_words, named, title_of
 from microagg.report.results import MeasureResults
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
 
-__all__ = ["MEASURES", "MOST_PAIRED", "describe_publicly"]
+__all__ = ["MEASURES", "MOST_PAIRED", "describe_publicly", "describe_value"]
 
 MOST_PAIRED = 50
 """With more attributes than this, measures of every two would take longer than the release."""
@@ -41,7 +42,10 @@ def _measures(source: ReportSource) -> dict[str, Any]:
         return {"utility": [], "risk": [], "notes": [f"The tables cannot be compared: {results.problem}"]}
     notes = _notes(results, source)
     if source.internal:
-        facts = {about: [_exact(one) for one in found if one.about == about] for about in ("utility", "risk")}
+        facts: dict[str, Any] = {
+            about: [_exact(one) for one in found if one.about == about] for about in ("utility", "risk")
+        }
+        facts["changes"] = _changes(found, source)
         if found.per_record is None:
             notes.append("Single records are not looked at in a table of this size.")
         return {**facts, "notes": notes, "per_record": _per_record(found, results, source)}
@@ -49,7 +53,7 @@ def _measures(source: ReportSource) -> dict[str, Any]:
     facts = {about: [public[one.name] for one in _public(found) if one.about == about] for about in ("utility", "risk")}
     absent = [one.name for one in found if one.value is None]
     if absent:
-        notes.append(f"Without a value: {', '.join(absent)}.")
+        notes.append(f"Without a value: {named([title_of(name).lower() for name in absent], len(absent))}.")
     notes.append("Figures are rounded to two digits.")
     return {**facts, "notes": notes, "changes": _changes(found, source)}
 
@@ -67,7 +71,8 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
         notes += [results.evaluation.sampled.as_text(), *results.evaluation.sampled.remarks]
     if results.n_sampled is not None:
         notes.append(
-            f"{', '.join(results.estimated)}: estimated on {results.n_sampled} of {source.released.n_records} records "
+            f"{named([title_of(name) for name in results.estimated], len(results.estimated))}: estimated on "
+            f"{results.n_sampled} of {source.released.n_records} records "
             "(whole classes of equal quasi-identifiers, chosen at random). The other measures are of all records. "
             "'microagg "
             "report --full' takes all default measures on all records."
@@ -91,29 +96,42 @@ def _public(found: Evaluation) -> list[Measure]:
 
 
 def _frame(one: Measure) -> dict[str, Any]:
-    return {"name": one.name, "better": one.better, "low": one.low, "formula": one.formula, "words": one.words}
+    said = {"name": one.name, "better": one.better, "low": one.low}
+    return said | {"formula": one.formula, "words": one.words}
 
 
 def _exact(one: Measure) -> dict[str, Any]:
     more = {"value": one.value, "spread": one.spread, "by_chance": one.baseline, "high": one.high, "note": one.note}
-    return _frame(one) | more | {"details": dict(one.details)}
+    return _frame(one) | more | describe_value(one.name, one.value, one.baseline) | {"details": dict(one.details)}
 
 
 def _coarse(one: Measure) -> dict[str, Any]:
     counted = one.name in ("k", "distinct_l_min")  # whole numbers that the released table shows to everyone
     value = one.value if counted else coarse(one.value)
-    return _frame(one) | {"value": value, "by_chance": coarse(one.baseline), "high": coarse(one.high)}
+    chance = coarse(one.baseline)
+    numbers = {"value": value, "by_chance": chance, "high": coarse(one.high)}
+    return _frame(one) | numbers | describe_value(one.name, value, chance)
+
+
+def describe_value(name: str, value: float | None, by_chance: float | None) -> dict[str, str]:
+    """What a measure is called, and its number and that of chance in words."""
+    chance = "" if by_chance is None else in_words(name, by_chance)
+    return {"title": title_of(name), "text": in_words(name, value), "chance_text": chance}
 
 
 def _changes(found: Evaluation, source: ReportSource) -> list[dict[str, Any]]:
-    """How far the distribution of each attribute moved, in hundredths; only of tables that are not small."""
-    if source.released.n_records < _FEWEST_RECORDS:
+    """How far the distribution of each attribute moved; in public in hundredths, and only of tables that are not small.
+
+    The internal form also has the share of each attribute's variation that is lost.
+    """
+    if source.released.n_records < _FEWEST_RECORDS and not source.internal:
         return []
+    digits, kinds = (4, ("KS", "JSD", "SSE_SST")) if source.internal else (2, ("KS", "JSD"))
     of_each: dict[str, dict[str, Any]] = {}
-    for name in ("KS", "JSD"):
+    for name in kinds:
         for attribute, value in (found[name].details if name in found else {}).items():
-            of_each.setdefault(attribute, {})[name] = None if value is None else round(value, 2)
-    return [{"name": name, "KS": one.get("KS"), "JSD": one.get("JSD")} for name, one in of_each.items()]
+            of_each.setdefault(attribute, {})[name] = None if value is None else round(value, digits)
+    return [{"name": name, **{kind: one.get(kind) for kind in kinds}} for name, one in of_each.items()]
 
 
 def _per_record(found: Evaluation, results: MeasureResults, source: ReportSource) -> list[dict[str, Any]]:
@@ -131,6 +149,7 @@ def _per_record(found: Evaluation, results: MeasureResults, source: ReportSource
         facts.append(
             {
                 "name": name,
+                "title": title_of(name),
                 "better": found[name].better,
                 "quantiles": [
                     {"of": f"{share:.0%}", "value": float(np.quantile(numbers, share))}
@@ -143,4 +162,4 @@ def _per_record(found: Evaluation, results: MeasureResults, source: ReportSource
     return facts
 
 
-MEASURES = Section("measures", _measures, of_release_alone=False, title="Utility and risk")
+MEASURES = Section("measures", _measures, of_release_alone=False)

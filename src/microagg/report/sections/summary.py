@@ -1,0 +1,235 @@
+"""Ten lines for whoever decides: what is published, promised, lost, left, and what to watch.
+
+They are made from the other facts of the report alone, so that a check can make them again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
+from microagg.report.plain import count_of, named, percent
+from microagg.tables.phrases import names_phrase
+
+__all__ = ["summarize"]
+
+Facts = Mapping[str, Any]
+
+_NOT_COMPARED = (
+    "Not measured here: a comparison with the original would weaken the promise. The internal report has it."
+)
+
+
+def summarize(facts: Facts) -> list[dict[str, str]]:
+    """The lines of the summary, each with its name."""
+    lines = {
+        "Published": _published(facts),
+        "Made by": _made(facts),
+        "Promised": _promised(facts),
+        "Checked": _checked(facts),
+        "Not promised": _not_promised(facts),
+        "Left: who it is": _left_of_identity(facts),
+        "Left: what it says": _left_of_values(facts),
+        "Cost: values": _cost_of_values(facts),
+        "Cost: statistics": _cost_of_statistics(facts),
+        "To watch": _to_watch(facts),
+    }
+    return [{"name": name, "text": text} for name, text in lines.items()]
+
+
+def _columns(facts: Facts, *, released: bool = True) -> list[Facts]:
+    return [one for one in facts["attributes"]["overview"] if one["released"] is released]
+
+
+def _published(facts: Facts) -> str:
+    by_treatment = {
+        "protected": [one for one in _columns(facts) if not _is_untouched(one)],
+        "as they are": [one for one in _columns(facts) if _is_untouched(one)],
+    }
+    rows = count_of(facts["records"], "row" if facts["rows"] != "records" else "record")
+    parts = [f"{len(some)} {how}" for how, some in by_treatment.items() if some]
+    dropped = [one for one in _columns(facts, released=False) if one["role"] == "identifier"]
+    left_out = f"; {count_of(len(dropped), 'identifying column')} dropped" if dropped else ""
+    columns = count_of(facts["columns"], "column")
+    return f"{rows} of {columns}{': ' + ', '.join(parts) if parts else ''}{left_out}. {_ROWS[facts['rows']]}".strip()
+
+
+_ROWS = {
+    "records": "",
+    "drawn": "A row was drawn from a model and is no record.",
+    "means": "A row is a repeated mean and no record.",
+    "ranks": "A row is a rank: values in it do not belong together.",
+}
+
+
+def _is_untouched(one: Facts) -> bool:
+    return one["treatment"] in ("published as it is", "not to be changed", "an identifier, and published")
+
+
+def _made(facts: Facts) -> str:
+    method = facts["done"]["method"]
+    if method is None:
+        return f"{facts['done']['by'].capitalize()}: how is not known here."
+    treated = " ".join(one["treatment"] for one in _columns(facts))
+    how = next(words for word, words in _HOW.items() if word in treated)
+    k = next((one["parameters"].get("k") for one in facts["promises"]["guarantees"]), None)
+    return f"{how.format(several=f'at least {k}' if k else 'several')} Method: {method['title']}."
+
+
+_HOW = {
+    "replaced by its cell's": "Records that are alike were put together, {several} in a cell; each cell publishes one "
+    "value for all.",
+    "drawn from its cell's": "Records that are alike were put together, {several} in a cell; values were drawn from "
+    "each cell's statistics.",
+    "drawn anew": "Rows were drawn anew from counts to which noise was added.",
+    "with noise": "Values were replaced by others to which noise was added.",
+    "": "Values of different records were mixed.",
+}
+"""What was done, by the treatment of the columns."""
+
+
+def _promised(facts: Facts) -> str:
+    promises = facts["promises"]["guarantees"]
+    if not promises:
+        return "Nothing. " + facts["verdict"]["text"]
+    first = promises[0]
+    of_values = [one["title"] for one in promises if "confidential" in one]
+    also = f" Also: {'; '.join(of_values[:2])}{f' and {len(of_values) - 2} more' if len(of_values) > 2 else ''}."
+    return _promise(first, [one for one in promises if "confidential" not in one]) + (also if of_values else "")
+
+
+def _promise(first: Facts, alike: Sequence[Facts]) -> str:
+    model, parameters = first["model"], first["parameters"]
+    if model == K_ANONYMITY:
+        k = parameters["k"]
+        known = f"the {len(first['attributes'])} protected columns" if len(first["attributes"]) > 1 else "that column"
+        known = known if len(alike) == 1 else f"one of {len(alike)} groups of columns, and no more,"
+        return (
+            f"Whoever knows {known} of somebody finds at least {k} records that look alike (k-anonymity, k = {k}): a "
+            f"guess at whose is whose is right at most 1 in {k} times."
+        )
+    if model == DRAWN:
+        return f"Every row was drawn from statistics of at least {parameters['k']} records. This is not k-anonymity."
+    if model in (EPSILON_DP, EPSILON_IDP):
+        epsilon = float(parameters["epsilon"])
+        factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
+        record = "all records of one" if "all records" in first["unit"] else "one record"
+        return f"Whatever {record} says, no outcome is more than {factor} times as likely ({model}, epsilon = {epsilon:g})."
+    return str(first["title"])
+
+
+def _checked(facts: Facts) -> str:
+    promises = [one for one in facts["promises"]["guarantees"] if "confidential" not in one]
+    if not promises:
+        return str(next(iter(facts["promises"]["remarks"]), "Nothing could be counted."))
+    if promises[0]["model"] != K_ANONYMITY:
+        return str(promises[0]["checked"])
+    if len(promises) > 1:
+        return f"Counted again on the released table for each of {len(promises)} groups of columns."
+    said = promises[0]["counted"]
+    return (
+        f"Counted on the released table: {count_of(said['combinations'], 'combination')}, the rarest shared by "
+        f"{count_of(said['smallest'], 'record')}. Whoever has the table can count it again."
+    )
+
+
+def _not_promised(facts: Facts) -> str:
+    clauses = [clause for one in facts["promises"]["guarantees"][:1] for clause in one["not_promised"]]
+    if not clauses:
+        return "Anything: there is no promise."
+    more = f"; and {len(clauses) - 1} more under promises" if len(clauses) > 1 else ""
+    return f"{clauses[0][:1].upper()}{clauses[0][1:]}{more}."
+
+
+def _measured(facts: Facts, name: str) -> Facts | None:
+    every = [*facts["measures"]["utility"], *facts["measures"]["risk"]]
+    return next((one for one in every if one["name"] == name and one["value"] is not None), None)
+
+
+def _left_of_identity(facts: Facts) -> str:
+    fewest, mean = _measured(facts, "k"), _measured(facts, "k_prime")
+    if fewest is None or mean is None:
+        if facts["budget"] is not None:
+            return "No row is a record's own value without noise; what is published beside the noise is named above."
+        return "Not measured: rows of this table cannot be compared with records."
+    alike = f"On average {mean['value']:,.3g} records look alike, at least {fewest['value']:,.0f}"
+    share = percent(1 / mean["value"])
+    return f"{alike}: naming every record by guessing is right for about {share} of them."
+
+
+def _left_of_values(facts: Facts) -> str:
+    agreeing = [one for one in facts["exposure"]["entries"] if one["what"] == "agreement"]
+    shares = [one for one in agreeing if one["share"] is not None]
+    if shares:
+        worst = max(shares, key=lambda one: one["share"])
+        share = percent(worst["share"]) if worst["share"] else "<1 %"
+        return (
+            f"Of {share} of the records, all that look alike agree in {_short(worst['attribute'])}: finding the group "
+            f"tells it. {len(shares) - 1} further confidential columns are listed under risk."
+            if len(shares) > 1
+            else f"Of {share} of the records, all that look alike agree in {_short(worst['attribute'])}: finding the "
+            "group tells it."
+        )
+    if agreeing:
+        return "Groups that agree in something confidential hold very few records, or none."
+    untouched = [one["name"] for one in _columns(facts) if _is_untouched(one)]
+    if untouched:
+        return f"{named(untouched)}: published as in the original."
+    return "No column is published as it is."
+
+
+def _short(name: str) -> str:
+    return names_phrase((name if len(name) <= 40 else f"{name[:39]}…",))
+
+
+def _cost_of_values(facts: Facts) -> str:
+    lost, purity = _measured(facts, "SSE_SST"), _measured(facts, "IL1s")
+    if lost is None:
+        return _why_not(facts)
+    typical = f" A number is off by {purity['text']}, typically." if purity is not None else ""
+    if lost["value"] > 1:
+        return f"The protected columns lost all their variation, and more was added.{typical}"
+    return f"The protected columns lost {percent(lost['value'])} of their variation.{typical}"
+
+
+def _cost_of_statistics(facts: Facts) -> str:
+    shift, moved = _measured(facts, "KS"), _measured(facts, "correlation_difference")
+    words = []
+    if shift is not None:
+        words.append(f"The share of records below a value is off by at most {percent(shift['value'])}, on average")
+    if moved is not None:
+        words.append(f"a correlation moved by {moved['value']:.2g}, on average")
+    changed = _measured(facts, "JSD")
+    if not words and changed is not None:
+        words.append(f"Distributions moved by {changed['value']:.2g} on a scale from 0 (not at all) to 1, on average")
+    if not words:
+        return _why_not(facts)
+    return f"{'; '.join(words)[:1].upper()}{'; '.join(words)[1:]}."
+
+
+def _why_not(facts: Facts) -> str:
+    noisy = [one for one in facts["noise"] if one["share"] is not None]
+    if noisy:
+        worst = max(noisy, key=lambda one: one["share"])
+        return (
+            f"One draw of noise is off by {_of_scale(worst['share'])} of what can be, on average, where it is most "
+            f"({_short(worst['on'])})."
+        )
+    if facts["form"] == "public" and facts["budget"] is not None:
+        return _NOT_COMPARED
+    return "Not measured: see the notes under utility."
+
+
+def _of_scale(share: float) -> str:
+    return percent(share) if share <= 1 else f"{share:,.2g} times all"
+
+
+def _to_watch(facts: Facts) -> str:
+    assumed = [clause for one in facts["promises"]["guarantees"][:1] for clause in one["assumptions"]]
+    if facts["budget"] is not None:
+        return "Every further release of the same records adds its epsilon to this one: keep a ledger."
+    other = "A second release of the same records may tell what this one hides"
+    first = f"It is assumed that {assumed[0]}" if assumed else ""
+    return f"{other}. {first[:1].upper()}{first[1:]}{'.' if first else ''}".strip()
