@@ -175,10 +175,10 @@ def rows_of_bars(
     """
     labels = list(dict.fromkeys(one["label"] for one in (*before, *bars)))
     of = {"before": {one["label"]: one for one in before}, "after": {one["label"]: one for one in bars}}
-    joined = []
+    joined: list[tuple[str, dict[str, tuple[float, str | None]]]] = []
     for label in labels:
-        sides = {side: found.get(label, {}) for side, found in of.items() if side == "after" or before}
-        joined.append((label, {side: (one.get(value) or 0.0, one.get("text")) for side, one in sides.items()}))
+        both = {side: found.get(label, {}) for side, found in of.items() if side == "after" or before}
+        joined.append((label, {side: (one.get(value) or 0.0, one.get("text")) for side, one in both.items()}))
     highest = max((number for _, sides in joined for number, _ in sides.values()), default=0) or 1
     height = _ROW if not before else 1.5 * _ROW
     rows = []

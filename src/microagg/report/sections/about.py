@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
 

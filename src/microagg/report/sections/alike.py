@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def _alike(source: ReportSource) -> dict[str, Any] | None:
 def _by_size(records: IntArray, source: ReportSource) -> list[dict[str, Any]]:
     """Records by how many look like them: `records` has, for each such number, how many records there are."""
     edges = [*(size for size in _SIZES if size < len(records)), max(len(records), 2)]
-    counts = [int(records[low:high].sum()) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    counts = [int(records[low:high].sum()) for low, high in itertools.pairwise(edges)]
     return _shares(list(range(len(edges))), counts, [_sizes_from(edges, i) for i in range(len(edges))], source)
 
 
@@ -58,16 +59,15 @@ def _by_share(shares: FloatArray, source: ReportSource) -> list[dict[str, Any]]:
 def _shares(
     edges: list[int], counts: list[int], labels: list[tuple[str, int]], source: ReportSource
 ) -> list[dict[str, Any]]:
-    """Bins as shares of all records, in whole percent in public; each named by where it begins and where the next does."""
+    """Bins as shares of all records, in whole percent in public, named by where they begin and where the next does."""
     total = sum(counts)
     kept, pooled = pool_bins(edges, counts, source.least) if not source.internal else (list(edges), counts)
     digits = 4 if source.internal else 2
     bars = []
     for first, beyond, count in zip(kept[:-1], kept[1:], pooled, strict=True):
         low, high = labels[int(first)], labels[int(beyond)]
-        bars.append(
-            {"label": _named(low, high, is_last=int(beyond) == edges[-1]), "share": round(count / total, digits)}
-        )
+        name = _named(low, high, is_last=int(beyond) == edges[-1])
+        bars.append({"label": name, "share": round(count / total, digits)})
     return bars
 
 

@@ -31,7 +31,7 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
     notes = []
     if len(names) > PICTURED:
         notes.append(f"Distributions are shown for the first {PICTURED} of {len(names)} published attributes.")
-    if not source.internal and any(_has_others(one["distribution"]) for one in described):
+    if not source.internal and any(one["distribution"]["type"] == "categories" for one in described):
         notes.append("Categories of few records, and those beyond the first eight, are counted together.")
     if source.describes_sample:
         notes.append(
@@ -44,10 +44,6 @@ def _attributes(source: ReportSource) -> dict[str, Any]:
             f"described: {', '.join(source.undeclared[:12])}" + (" ..." if len(source.undeclared) > 12 else "")
         )
     return {"overview": overview, "described": described, "notes": notes}
-
-
-def _has_others(distribution: dict[str, Any]) -> bool:
-    return any(bar["label"] is None for bar in distribution.get("bars", ()))
 
 
 def _declaration(name: str, source: ReportSource) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg.evaluation.result import Evaluation, Measure
 from microagg.report.disclosure import coarse
-from microagg.report.plain import in_words, named, title_of
+from microagg.report.plain import in_words, title_of
 from microagg.report.results import MeasureResults
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
@@ -53,7 +53,7 @@ def _measures(source: ReportSource) -> dict[str, Any]:
     facts = {about: [public[one.name] for one in _public(found) if one.about == about] for about in ("utility", "risk")}
     absent = [one.name for one in found if one.value is None]
     if absent:
-        notes.append(f"Without a value: {named([title_of(name).lower() for name in absent], len(absent))}.")
+        notes.append(f"Without a value: {', '.join(title_of(name) for name in absent)}.")
     notes.append("Figures are rounded to two digits.")
     return {**facts, "notes": notes, "changes": _changes(found, source)}
 
@@ -71,7 +71,7 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
         notes += [results.evaluation.sampled.as_text(), *results.evaluation.sampled.remarks]
     if results.n_sampled is not None:
         notes.append(
-            f"{named([title_of(name) for name in results.estimated], len(results.estimated))}: estimated on "
+            f"{', '.join(title_of(name) for name in results.estimated)}: estimated on "
             f"{results.n_sampled} of {source.released.n_records} records "
             "(whole classes of equal quasi-identifiers, chosen at random). The other measures are of all records. "
             "'microagg "

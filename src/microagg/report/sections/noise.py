@@ -41,9 +41,12 @@ def _whole(on: str, names: list[str], source: ReportSource) -> tuple[str, float 
     if on != names[0] and not re.fullmatch(rf"means of \d+ (runs|cells) of {re.escape(names[0])}", on):
         return "", None
     bounds = source.schema[names[0]].bounds
-    if bounds is None or not all(isinstance(bound, int | float) for bound in bounds):
+    if bounds is None:
         return "", None
-    return "the declared range", float(bounds[1] - bounds[0])
+    low, high = bounds
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        return "", None
+    return "the declared range", float(high - low)
 
 
 NOISE = Section("noise", _noise, of_release_alone=True)

@@ -22,7 +22,7 @@ def _procedure(source: ReportSource) -> dict[str, Any]:
     settings = recipe.as_dict()
     if method.is_private:  # most of the other defaults mean nothing to it
         settings = recipe.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)
-    elsewhere = ("attributes", "method")
+    elsewhere = ("about", "attributes", "method")
     chosen = {key: value for key, value in settings.items() if key not in elsewhere and value != {}}
     if manifest is None:
         return {

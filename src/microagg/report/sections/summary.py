@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
+from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.report.plain import count_of, named, percent
 from microagg.tables.phrases import names_phrase
 
@@ -46,14 +47,15 @@ def _columns(facts: Facts, *, released: bool = True) -> list[Facts]:
 def _published(facts: Facts) -> str:
     by_treatment = {
         "protected": [one for one in _columns(facts) if not _is_untouched(one)],
-        "as they are": [one for one in _columns(facts) if _is_untouched(one)],
+        "published as they are": [one for one in _columns(facts) if _is_untouched(one)],
     }
     rows = count_of(facts["records"], "row" if facts["rows"] != "records" else "record")
     parts = [f"{len(some)} {how}" for how, some in by_treatment.items() if some]
     dropped = [one for one in _columns(facts, released=False) if one["role"] == "identifier"]
     left_out = f"; {count_of(len(dropped), 'identifying column')} dropped" if dropped else ""
     columns = count_of(facts["columns"], "column")
-    return f"{rows} of {columns}{': ' + ', '.join(parts) if parts else ''}{left_out}. {_ROWS[facts['rows']]}".strip()
+    what = _ROWS[facts["rows"]] if parts else "A row is a statistic of several records."
+    return f"{rows} of {columns}{': ' + ', '.join(parts) if parts else ''}{left_out}. {what}".strip()
 
 
 _ROWS = {
@@ -72,7 +74,7 @@ def _made(facts: Facts) -> str:
     method = facts["done"]["method"]
     if method is None:
         return f"{facts['done']['by'].capitalize()}: how is not known here."
-    treated = " ".join(one["treatment"] for one in _columns(facts))
+    treated = " ".join(one["treatment"] for one in _columns(facts)) or "with noise"
     how = next(words for word, words in _HOW.items() if word in treated)
     k = next((one["parameters"].get("k") for one in facts["promises"]["guarantees"]), None)
     return f"{how.format(several=f'at least {k}' if k else 'several')} Method: {method['title']}."
@@ -84,7 +86,7 @@ _HOW = {
     "drawn from its cell's": "Records that are alike were put together, {several} in a cell; values were drawn from "
     "each cell's statistics.",
     "drawn anew": "Rows were drawn anew from counts to which noise was added.",
-    "with noise": "Values were replaced by others to which noise was added.",
+    "with noise": "What is published was computed from the records, and noise was added.",
     "": "Values of different records were mixed.",
 }
 """What was done, by the treatment of the columns."""
@@ -93,7 +95,7 @@ _HOW = {
 def _promised(facts: Facts) -> str:
     promises = facts["promises"]["guarantees"]
     if not promises:
-        return "Nothing. " + facts["verdict"]["text"]
+        return f"Nothing. {facts['verdict']['text']}"
     first = promises[0]
     of_values = [one["title"] for one in promises if "confidential" in one]
     also = f" Also: {'; '.join(of_values[:2])}{f' and {len(of_values) - 2} more' if len(of_values) > 2 else ''}."
@@ -104,26 +106,29 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
     model, parameters = first["model"], first["parameters"]
     if model == K_ANONYMITY:
         k = parameters["k"]
-        known = f"the {len(first['attributes'])} protected columns" if len(first["attributes"]) > 1 else "that column"
-        known = known if len(alike) == 1 else f"one of {len(alike)} groups of columns, and no more,"
+        n_columns = len(first["attributes"])
+        known = f"the {n_columns} protected columns" if n_columns > 1 else "the protected column"
+        known = known if len(alike) == 1 else f"one of the {len(alike)} groups of columns, and no more,"
+        found = f"records of at least {k} units" if WHOLE_UNIT in first["unit"] else f"at least {k} records"
         return (
-            f"Whoever knows {known} of somebody finds at least {k} records that look alike (k-anonymity, k = {k}): a "
-            f"guess at whose is whose is right at most 1 in {k} times."
+            f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): a guess at whose "
+            f"is whose is right at most 1 in {k} times."
         )
     if model == DRAWN:
         return f"Every row was drawn from statistics of at least {parameters['k']} records. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
         epsilon = float(parameters["epsilon"])
         factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
-        record = "all records of one" if "all records" in first["unit"] else "one record"
-        return f"Whatever {record} says, no outcome is more than {factor} times as likely ({model}, epsilon = {epsilon:g})."
+        record = "all records of one unit say" if WHOLE_UNIT in first["unit"] else "one record says"
+        return f"Whatever {record}, no outcome is more than {factor} times as likely ({model}, epsilon = {epsilon:g})."
     return str(first["title"])
 
 
 def _checked(facts: Facts) -> str:
     promises = [one for one in facts["promises"]["guarantees"] if "confidential" not in one]
     if not promises:
-        return str(next(iter(facts["promises"]["remarks"]), "Nothing could be counted."))
+        remark = str(next(iter(facts["promises"]["remarks"]), "nothing could be counted"))
+        return f"{remark[:1].upper()}{remark[1:]}{'' if remark.endswith('.') else '.'}"
     if promises[0]["model"] != K_ANONYMITY:
         return str(promises[0]["checked"])
     if len(promises) > 1:
@@ -154,6 +159,17 @@ def _left_of_identity(facts: Facts) -> str:
         if facts["budget"] is not None:
             return "No row is a record's own value without noise; what is published beside the noise is named above."
         return "Not measured: rows of this table cannot be compared with records."
+    promised = [one for one in facts["promises"]["guarantees"] if one["model"] == K_ANONYMITY]
+    if len(promised) > 1:
+        alone = _measured(facts, "singled_out")
+        share = (
+            ""
+            if alone is None
+            else f" {alone['text'][:1].upper()}{alone['text'][1:]} look like no other in all of them."
+        )
+        return f"Groups of columns were protected one by one.{share}"
+    if not promised and facts["done"]["method"] is not None:
+        return "Not counted: where rows are drawn or mixed, that one looks like no other says nothing of who it is."
     alike = f"On average {mean['value']:,.3g} records look alike, at least {fewest['value']:,.0f}"
     share = percent(1 / mean["value"])
     return f"{alike}: naming every record by guessing is right for about {share} of them."
@@ -187,7 +203,7 @@ def _short(name: str) -> str:
 def _cost_of_values(facts: Facts) -> str:
     lost, purity = _measured(facts, "SSE_SST"), _measured(facts, "IL1s")
     if lost is None:
-        return _why_not(facts)
+        return _noise(facts) or _why_not(facts)
     typical = f" A number is off by {purity['text']}, typically." if purity is not None else ""
     if lost["value"] > 1:
         return f"The protected columns lost all their variation, and more was added.{typical}"
@@ -209,21 +225,21 @@ def _cost_of_statistics(facts: Facts) -> str:
     return f"{'; '.join(words)[:1].upper()}{'; '.join(words)[1:]}."
 
 
-def _why_not(facts: Facts) -> str:
+def _noise(facts: Facts) -> str:
     noisy = [one for one in facts["noise"] if one["share"] is not None]
-    if noisy:
-        worst = max(noisy, key=lambda one: one["share"])
-        return (
-            f"One draw of noise is off by {_of_scale(worst['share'])} of what can be, on average, where it is most "
-            f"({_short(worst['on'])})."
-        )
+    if not noisy:
+        return ""
+    worst = max(noisy, key=lambda one: one["share"])
+    return (
+        f"Noise is off by {percent(worst['share'])} of {worst['of']}, on average, where it is largest "
+        f"({_short(worst['on'])})."
+    )
+
+
+def _why_not(facts: Facts) -> str:
     if facts["form"] == "public" and facts["budget"] is not None:
         return _NOT_COMPARED
     return "Not measured: see the notes under utility."
-
-
-def _of_scale(share: float) -> str:
-    return percent(share) if share <= 1 else f"{share:,.2g} times all"
 
 
 def _to_watch(facts: Facts) -> str:
