@@ -17,6 +17,7 @@ from microagg.cli.terminal import (
     print_json,
     say,
     shows_progress,
+    write_internal_report,
 )
 from microagg.errors import InputError
 from microagg.privacy.requirement import Way
@@ -73,6 +74,12 @@ def release(
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html and report.json, public, into the folder.")
     ] = True,
+    internal_report: Annotated[
+        Path | None,
+        typer.Option(
+            "--internal-report", help="Write the internal report, too, to this page outside of the folder; keep it."
+        ),
+    ] = None,
     sign: Annotated[
         Path | None, typer.Option(help="A private key (see 'microagg keygen'): readers can see who published.")
     ] = None,
@@ -98,6 +105,7 @@ def release(
     from microagg.releases.account.spending import Spending
     from microagg.releases.folder.atomic import refuse_existing
     from microagg.releases.folder.json_files import read_json
+    from microagg.releases.folder.report import REPORT, refuse_internal_place
     from microagg.releases.folder.signing import require_key
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release as make_release
@@ -113,6 +121,8 @@ def release(
     refuse_existing(output, overwrite, FILES)
     if sign is not None:
         require_key(sign)
+    if internal_report is not None:
+        refuse_internal_place(internal_report, output, overwrite=overwrite)
     before = _manifest_of(output)
     if_interrupted(lambda: _told_of_interrupt(output, before))
     overrides: dict[str, Any] = {
@@ -146,6 +156,7 @@ def release(
             sign=sign,
             state_total=state_total,
             as_json=as_json,
+            internal_report=internal_report,
         )
         return
     if workers is not None or master is not None:
@@ -162,6 +173,11 @@ def release(
         if_interrupted(lambda: _told_of_interrupt(output, before))
         with hears_report_warnings() as unreported:
             folder = made.save(output, format=target.name, report=report, overwrite=overwrite, sign=sign)
+        if internal_report is not None:
+            kept = made
+            unreported += write_internal_report(
+                lambda: kept.report(internal_report, internal=True, overwrite=overwrite), folder
+            )
     statement, written = made.statement, read_json(folder / STATEMENT)
     if as_json:
         print_json(
@@ -224,9 +240,11 @@ def release(
     for line in made.spending.words:
         say(line)
     say(f"What is and is not promised: {output / 'statement.txt'}")
-    if report and not unreported:
+    if report and (folder / REPORT).is_file():
         say(f"To read, print and sign: {output / 'report.html'}")
     say(f"Keep, do not publish: {made.receipt_path(output)}")
+    if internal_report is not None and internal_report.is_file():
+        say(f"Keep, do not publish: {internal_report}")
     for warning in unreported:
         say(f"warning: {warning}")
     if unreported:

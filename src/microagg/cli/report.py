@@ -43,6 +43,9 @@ def report(
     sign: Annotated[
         Path | None, typer.Option(help="The key that a signed release is signed with again, as its report is new.")
     ] = None,
+    pdf: Annotated[
+        Path | None, typer.Option("--pdf", help="Print the page into this file, too, by a browser of this machine.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
     *,
     flags: InputFlags,
@@ -52,6 +55,7 @@ def report(
     from microagg.engines.evaluation.report_files import report_on_parts
     from microagg.errors import InputError
     from microagg.recipe.recipe import Recipe
+    from microagg.releases.folder.pdf import find_browser, refuse_pdf_place
     from microagg.releases.folder.places import refuse_place
     from microagg.releases.folder.report import report_on_tables
     from microagg.releases.folder.saved import SavedRelease
@@ -67,6 +71,10 @@ def report(
         output = released.absolute().with_name(f"{released.absolute().name}.internal.html")
     if receipt is not None and (aligned is not None or key is not None):
         raise InputError("--receipt shows which rows belong together: leave out --aligned, --shuffled and --key")
+    browser = None
+    if pdf is not None:
+        refuse_pdf_place(pdf, overwrite=overwrite)
+        browser = find_browser()
     given = None if recipe is None else Recipe.load(recipe)
     chosen = flags.apply(SavedRelease.open(released).recipe if given is None or released.is_dir() else given)
     if is_in_parts(released):
@@ -77,7 +85,7 @@ def report(
             report_on_parts(
                 original, released, output, chosen, internal=internal, full=full, key=key, overwrite=overwrite
             )
-        _say_written(output, internal)
+        _finish(output, internal, pdf, browser)
         return
     with shows_progress():
         report_on_tables(
@@ -95,10 +103,16 @@ def report(
             overwrite=overwrite,
             sign=sign,
         )
-    _say_written(output, internal)
+    _finish(output, internal, pdf, browser)
 
 
-def _say_written(output: Path, internal: bool) -> None:
+def _finish(output: Path, internal: bool, pdf: Path | None, browser: Path | None) -> None:
+    """Say what was written, and print it if that is wanted."""
+    from microagg.releases.folder.pdf import print_page
+
     say(f"Wrote {output} and, with the same numbers, {output.with_suffix('.json')}.")
+    if pdf is not None and browser is not None:
+        print_page(output, pdf, browser=browser, readable=not internal)
+        say(f"Printed {pdf}.")
     if internal:
-        say("INTERNAL: keep both, do not publish them.")
+        say("INTERNAL: keep them, do not publish them.")

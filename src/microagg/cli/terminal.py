@@ -31,6 +31,7 @@ __all__ = [
     "print_json",
     "say",
     "shows_progress",
+    "write_internal_report",
 ]
 
 P = ParamSpec("P")
@@ -187,6 +188,21 @@ def hears_report_warnings() -> Iterator[list[str]]:
             found.append(str(one.message))
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def write_internal_report(write: Callable[[], object], folder: Path) -> list[str]:
+    """Write the internal report of a release that is complete; if that fails, a sentence for whoever asked for it."""
+    try:
+        write()
+    except MicroaggError as error:
+        why = str(error)
+    except Exception as error:
+        if os.environ.get("MICROAGG_DEBUG"):
+            raise
+        why = place_of(error)
+    else:
+        return []
+    return [f"the internal report could not be made ({why}); the release in {folder.name!r} is whole without it"]
 
 
 @contextmanager

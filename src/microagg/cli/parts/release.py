@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from microagg.cli.terminal import print_json, say, shows_progress
+import typer
+
+from microagg.cli.terminal import NO_REPORT, print_json, say, shows_progress, write_internal_report
 from microagg.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ def release_in_parts(
     sign: Path | None,
     state_total: bool,
     as_json: bool,
+    internal_report: Path | None,
 ) -> None:
     """Release a table that need not fit in memory, and say what was written."""
+    from microagg.engines.evaluation.report_files import report_on_parts
     from microagg.engines.release_files import release_files
     from microagg.private.public_types import numbers_without_resolution
     from microagg.statements.exposure_text import TITLE, describe_exposure
@@ -53,6 +57,12 @@ def release_in_parts(
             overwrite=overwrite,
             sign=sign,
             state_total=state_total,
+        )
+    unreported: list[str] = []
+    if internal_report is not None:
+        place = internal_report
+        unreported = write_internal_report(
+            lambda: report_on_parts(data, output, place, recipe, internal=True, overwrite=overwrite), output
         )
     statement = made.statement.as_dict()
     if as_json:
@@ -103,3 +113,9 @@ def release_in_parts(
         )
     say(f"What is and is not promised: {output / 'statement.txt'}")
     say(f"Keep, do not publish: {made.receipt}")
+    if internal_report is not None and not unreported:
+        say(f"Keep, do not publish: {internal_report}")
+    for warning in unreported:
+        say(f"warning: {warning}")
+    if unreported:
+        raise typer.Exit(NO_REPORT)

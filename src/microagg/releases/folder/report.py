@@ -25,10 +25,34 @@ from microagg.tables.frames import Frame
 if TYPE_CHECKING:
     from microagg.report.document import Report
 
-__all__ = ["MANIFEST", "REPORT", "REPORT_JSON", "report_on_tables", "statement_in", "write_beside_release"]
+__all__ = [
+    "MANIFEST",
+    "REPORT",
+    "REPORT_JSON",
+    "refuse_internal_place",
+    "report_on_tables",
+    "statement_in",
+    "write_beside_release",
+]
 
 REPORT = "report.html"
 REPORT_JSON = "report.json"
+
+
+def refuse_internal_place(path: Path, folder: Path, *, overwrite: bool) -> None:
+    """Refuse a place where the internal report of a release in `folder` may not go, before the release is made."""
+    if path.suffix != ".html":
+        raise InputError(f"a report is a page: its name must end in .html, not {path.name!r}")
+    inside = path.resolve().parent
+    if folder.resolve() in (inside, *inside.parents) or (inside / MANIFEST).is_file():
+        raise InputError(
+            "an internal report is not written into the folder of a release, which is published whole. Choose another "
+            "place: --internal-report"
+        )
+    for file in (path, path.with_suffix(".json")):
+        refuse_existing(file, overwrite)
+        if file.is_dir():
+            raise InputError(f"{file.name!r} is a folder")
 
 
 def write_beside_release(
