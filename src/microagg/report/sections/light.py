@@ -35,8 +35,8 @@ RULE = (
     f"{SMALL_K} records alike, epsilon above {LARGE_EPSILON:g}, confidential columns without a requirement, values "
     "that point to one record (told from ten on), columns or groups of columns outside of the promise, a promise "
     "weaker than k-anonymity or than differential privacy of the original records, rows in the order of the input, or "
-    "no statement. Green: none of this. No light sees what the recipe does not say, such as a quasi-identifier that was "
-    "declared otherwise, or persons with several records."
+    "no statement. Green: none of this. No light sees what the recipe does not say, such as a quasi-identifier that "
+    "was declared otherwise, or persons with several records."
 )
 _EXCLUDE_AGREEMENT = {one.model for one in (DISTINCT_L, P_SENSITIVE, ENTROPY_L, RECURSIVE_C_L, MAX_SHARE, MIN_RANGE)}
 """With one of these promised, no class agrees in the column."""
