@@ -12,7 +12,8 @@ __all__ = ["bar_chart", "bars_from", "counted_classes", "histogram", "rows_of_ba
 _WIDTH, _HEIGHT, _FOOT = 320.0, 88.0, 20.0
 _HEAD = 20.0
 _ROW, _LABEL, _BAR = 16.0, 126.0, 138.0
-_LETTERS, _MOST_LETTERS = 18, 30
+_MOST_LETTERS = 30
+_NARROW, _WIDE = 6.6, 9.2  # of letters, in a label's font
 _TOLD = 40
 
 
@@ -144,7 +145,12 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
 def _label(label: str) -> dict[str, Any]:
     """A label as it is drawn: squeezed if it is long, and cut if it is longer still; the whole one is its tooltip."""
     cut = label if len(label) <= _MOST_LETTERS else f"{label[: _MOST_LETTERS - 1]}…"
-    return {"label": cut, "whole": label, "squeezed": len(label) > _LETTERS, "room": _LABEL - 8}
+    return {"label": cut, "whole": label, "squeezed": _width_of(cut) > _LABEL - 8, "room": _LABEL - 8}
+
+
+def _width_of(label: str) -> float:
+    """About how wide a label is drawn."""
+    return sum(_WIDE if char.isupper() or char in "mwMW" or ord(char) > 0x2E7F else _NARROW for char in label)
 
 
 def _told(one: Mapping[str, Any], side: str) -> str:

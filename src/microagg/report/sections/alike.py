@@ -27,9 +27,11 @@ def _alike(source: ReportSource) -> dict[str, Any] | None:
     found = source.results.alike
     if found is None:
         return None
-    facts: dict[str, Any] = {"after": _by_size(found.after, source)}
-    if source.internal and found.before is not None:
-        facts["before"] = _by_size(found.before, source)
+    before = found.before if source.internal else None
+    largest = max(len(found.after), 0 if before is None else len(before))
+    facts: dict[str, Any] = {"after": _by_size(found.after, largest, source)}
+    if before is not None:
+        facts["before"] = _by_size(before, largest, source)
     facts["confidential"] = [
         {"attribute": name, "bars": _by_share(shares, source)}
         for name, shares in list(found.agreement.items())[:AGREED]
@@ -37,9 +39,9 @@ def _alike(source: ReportSource) -> dict[str, Any] | None:
     return facts
 
 
-def _by_size(records: IntArray, source: ReportSource) -> list[dict[str, Any]]:
+def _by_size(records: IntArray, largest: int, source: ReportSource) -> list[dict[str, Any]]:
     """Records by how many look like them: `records` has, for each such number, how many records there are."""
-    edges = [*(size for size in _SIZES if size < len(records)), max(len(records), 2)]
+    edges = [*(size for size in _SIZES if size < largest), max(largest, 2)]
     counts = [int(records[low:high].sum()) for low, high in itertools.pairwise(edges)]
     return _shares(list(range(len(edges))), counts, [_sizes_from(edges, i) for i in range(len(edges))], source)
 
