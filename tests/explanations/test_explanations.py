@@ -275,7 +275,7 @@ def test_a_report_shows_the_words_of_a_measure_on_its_name(tmp_path):
     recipe = Recipe(k=4, attributes={"x": {"role": "quasi_identifier", "kind": "numeric"}})
     folder = microagg.release(table, recipe).save(tmp_path / "out", report=True)
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert f'title="{html.escape(explain("singled_out").words)}">singled_out<' in page
+    assert f'title="{html.escape(explain("singled_out").words)}">Records that look like no other <a' in page
     assert all(finding.holds for finding in check_release(folder))
 
 

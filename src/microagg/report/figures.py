@@ -13,7 +13,8 @@ _WIDTH, _HEIGHT, _FOOT = 320.0, 88.0, 20.0
 _HEAD = 20.0
 _ROW, _LABEL, _BAR = 16.0, 126.0, 138.0
 _MOST_LETTERS = 30
-_NARROW, _WIDE = 6.6, 9.2  # of letters, in a label's font
+_FONT, _NARROW, _WIDE = 11.5, 6.6, 9.2  # the font of a label, and how wide its letters are
+_MOST_BARS = 20
 _TOLD = 40
 
 
@@ -143,9 +144,9 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
 
 
 def _label(label: str) -> dict[str, Any]:
-    """A label as it is drawn: squeezed if it is long, and cut if it is longer still; the whole one is its tooltip."""
+    """A label as it is drawn: smaller if it is long, and cut if it is longer still; the whole one is its tooltip."""
     cut = label if len(label) <= _MOST_LETTERS else f"{label[: _MOST_LETTERS - 1]}…"
-    return {"label": cut, "whole": label, "squeezed": _width_of(cut) > _LABEL - 8, "room": _LABEL - 8}
+    return {"label": cut, "whole": label, "size": round(_FONT * min(1.0, (_LABEL - 8) / max(_width_of(cut), 1)), 1)}
 
 
 def _width_of(label: str) -> float:
@@ -214,7 +215,7 @@ def rows_of_bars(
 def bars_from(
     facts: Sequence[Mapping[str, Any]], label: str, value: str, *, shares: bool = True
 ) -> list[dict[str, Any]]:
-    """Bars of some facts that have a number, as shares or as numbers from 0 to 1; the longest stands for 1 or more.
+    """Bars of facts that have a number, as shares or as numbers from 0 to 1; of many facts the 20 largest.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def bars_from(
         little = "<1 %" if shares else "<0.01"
         text = little if number < 0.005 else percent(number) if shares else f"{number:.2f}"
         bars.append({"label": str(one[label]), "share": number, "text": text})
-    return bars
+    return sorted(bars, key=lambda bar: -bar["share"])[:_MOST_BARS] if len(bars) > _MOST_BARS else bars
 
 
 def sizes_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
