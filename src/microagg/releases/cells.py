@@ -81,7 +81,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
             if units is not None and ascending is not None:
                 labels = runs_with_units(guided.points, groups.labels, units, recipe.k)
-        rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
+        rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed, units)
         labels = rearranged.labels
         rearranged_by += [rearranged.facts] if rearranged.facts else []
         measured = [prepared.measured[name] for name in attributes]
