@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray, IntArray
-from microagg.privacy.alike import key_as_read
+from microagg.schema.alike import key_as_read
 from microagg.privacy.within_cells import (
     ValueTree,
     distinct_per_cell,
@@ -219,7 +219,7 @@ class ConfidentialValues:
     tree : ValueTree or None
         How far the values of a nominal attribute are apart, by code, the one of a missing value last; None: 1.
     read_as : ndarray of float64 or None
-        Codes in which values that a reader may take for one are one (see :func:`microagg.privacy.alike.key_as_read`):
+        Codes in which values that a reader may take for one are one (see :func:`microagg.schema.alike.key_as_read`):
         what counts different values counts these. None: the values themselves.
     """
 

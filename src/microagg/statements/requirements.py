@@ -11,7 +11,7 @@ import numpy as np
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.evaluation.pairs import combinations
-from microagg.privacy.alike import key_as_read
+from microagg.schema.alike import key_as_read
 from microagg.privacy.requirement import ConfidentialValues, Requirement
 from microagg.privacy.verify import Finding, absent_from
 from microagg.recipe.protect import requirements_of
