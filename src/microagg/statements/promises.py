@@ -66,8 +66,9 @@ def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]
 def promise_confidential_values(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
     """What is promised of the confidential values of every class, requirement by requirement."""
     order_kept = recipe.output.order is RowOrder.KEPT
+    key = None if recipe.unit is None else recipe.unit.key
     return tuple(
-        confidential_guarantee(one, attributes, recipe.attributes[one.attribute], order_kept=order_kept)
+        confidential_guarantee(one, attributes, recipe.attributes[one.attribute], order_kept=order_kept, key=key)
         for attributes, _ in blocks
         for one in requirements_of(recipe)
     )

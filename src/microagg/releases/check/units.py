@@ -15,9 +15,21 @@ from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
 
-__all__ = ["check_units"]
+__all__ = ["check_units", "state_units"]
 
 _NAME = "units"
+
+
+def state_units(release: PublishedFolder) -> list[Finding]:
+    """What is stated of units and cannot be counted on the file; nothing where no units are counted."""
+    if release.recipe.unit is None or release.is_private:
+        return []
+    fewest = min((block["fewest_units"] for block in release.blocks), default=0)
+    detail = (
+        f"stated, not counted here: every cell holds records of at least {fewest} units by "
+        f"{release.recipe.unit.key!r}. The file shows records alone; its holder counts units with --original INPUT"
+    )
+    return [Finding(_NAME, fewest >= release.recipe.k, detail)]
 
 
 def check_units(release: PublishedFolder, receipt: str | Path | None, original: str | Path) -> list[Finding]:
