@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray, IntArray
-from microagg.schema.alike import key_as_read
 from microagg.privacy.within_cells import (
     ValueTree,
     distinct_per_cell,
@@ -25,6 +24,7 @@ from microagg.privacy.within_cells import (
     range_per_cell,
     recursive_per_cell,
 )
+from microagg.schema.alike import key_as_read
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.tables.words import NO_WORDS, Words

@@ -24,7 +24,7 @@ from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
-from microagg.releases.rearrangement import demands_of, joined_facts, rearrange_groups
+from microagg.releases.rearrangement import demands_of, joined_facts, limit_words, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
 from microagg.releases.units import points_of_units, runs_with_units, units_words
 from microagg.schema.encode import EncodedColumn
@@ -102,15 +102,17 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts, fewest))
         guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
         pairing = describe_pairing(attributes, labels, paired, recipe)
-        remarks += [*of_groups, *certified, *searches.remarks(attributes), *rearranged.remarks]
+        remarks += [*of_groups, *certified, *searches.remarks(attributes)]
         remarks += [*guidance.remarks, *pairing.remarks]
         guided_by += [guidance.facts] if guidance.facts else []
         paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(points, labels, int(labels.max()) + 1)
         total += within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
+    together = joined_facts(rearranged_by)
+    remarks += [] if together is None else limit_words(recipe, together)
     remarks += units_words(recipe, [block.sizes.as_dict() for block in blocks])
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=joined_facts(rearranged_by))
+    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=together)
     return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
 
 

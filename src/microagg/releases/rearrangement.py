@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,10 @@ class Rearrangement:
     labels : ndarray of shape (n_records,)
     facts : dict or None
         For the manifest; None if nothing was required.
-    remarks : tuple of str
     """
 
     labels: IntArray
     facts: Mapping[str, Any] | None = None
-    remarks: tuple[str, ...] = field(default=())
 
 
 def demands_of(frame: Frame, recipe: Recipe, units: Units | None = None) -> Demands | None:
@@ -111,7 +109,7 @@ def rearrange_groups(
     facts: dict[str, Any] = {**(describe_rearrangement(recipe) or {}), "stopped_by": dict(Counter(ends))}
     if shares:
         facts["share_of_steps"] = round(float(np.mean(shares)), 4)
-    return Rearrangement(cells_in_order(found), facts, tuple(limit_words(recipe, facts)))
+    return Rearrangement(cells_in_order(found), facts)
 
 
 def _rearranged(

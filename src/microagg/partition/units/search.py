@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg._halt import BUDGET, StopCondition, attend
+from microagg._halt import StopCondition, attend
 from microagg._labels import cells_in_order
 from microagg._progress import report
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError
-from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.search import chance_states, near_records
 from microagg.partition.nominal import nominal_of
 from microagg.partition.rearrange.rearrange import Rearranged
@@ -133,7 +132,7 @@ class _Work:
         self.X, self.near, self.nominal = X, near, nominal
 
     def done(self, by: Way, effort: str, random_state: int | None) -> Rearranged:
-        from microagg.partition._kernels.units.mend import divide_large, exchange_until_enough, join_until_enough
+        from microagg.partition._kernels.units.mend import exchange_until_enough, join_until_enough
 
         around = (self.touched, self.unlimited.flag, self.nominal)
         if by is not Way.MERGE:
@@ -142,13 +141,41 @@ class _Work:
             raise KeyboardInterrupt
         share = 1.0
         if by is Way.SEARCH:
-            divide_large(self.X, *self._state, *around)
+            self._divide_large()
             share = self._search(UNIT_EFFORTS[effort], random_state)
         return Rearranged(cells_in_order(self.cells.label), self.halt.reason, share)
 
     @property
     def _state(self) -> tuple[object, IntArray, IntArray, int]:
         return self.cells, self.units, self.n_units, self.k
+
+    def _divide_large(self) -> None:
+        """Divide touched cells of 2k records and more as long as both parts hold k units; that never adds SSE."""
+        from microagg.partition._kernels.units.mend import list_along, part_off
+
+        records, places = np.empty(len(self.points), dtype=np.int64), np.empty(len(self.points))
+        pending = np.flatnonzero(self.touched & (self.cells.size >= 2 * self.k)).tolist()
+        while pending and self.cells.n_free[0] and not self.unlimited.now():  # ends: each turn leaves smaller cells
+            cell = pending.pop()
+            size = int(self.cells.size[cell])
+            if size < 2 * self.k or not list_along(self.X, self.cells, cell, records, places, self.nominal):
+                continue
+            ordered = records[:size][np.argsort(places[:size], kind="stable")]
+            place = self._place_to_divide(self.units[ordered], int((places[:size] < 0.0).sum()))
+            if place is None:
+                continue
+            other = int(part_off(self.X, self.cells, ordered[place:], self.nominal))
+            self.n_units[cell], self.n_units[other] = (
+                len(np.unique(self.units[part])) for part in (ordered[:place], ordered[place:])
+            )
+            self.touched[other] = True
+            pending += [cell, other]
+
+    def _place_to_divide(self, units: IntArray, wanted: int) -> int | None:
+        """The place nearest to the wanted one before and behind which k units lie; None if there is none."""
+        ahead, behind = (np.sort(np.unique(some, return_index=True)[1]) for some in (units, units[::-1]))
+        first, last = int(ahead[self.k - 1]) + 1, len(units) - 1 - int(behind[self.k - 1])
+        return min(max(wanted, first), last) if first <= last else None
 
     def _search(self, effort: UnitEffort, random_state: int | None) -> float:
         """Anneal and descend; returns the share of the steps that were taken."""

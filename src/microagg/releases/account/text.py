@@ -22,10 +22,10 @@ TOGETHER = (
     "that was made from the records."
 )
 OF_UNITS = (
-    "Of these, {numbers} also hide all records of one unit by {key}: for such units together they spent {sum}. The "
+    "Number {numbers} of these count all records of one unit by {key} together, and spent {sum} on each unit. The "
     "others count single records, and promise nothing of a unit with several."
 )
-ALL_OF_UNITS = "All of them also hide all records of one unit by {key}, with the same epsilon."
+ALL_OF_UNITS = "All of them count all records of one unit by {key} together, so it holds for each unit, too."
 STATED_BY_HAND = "What was entered by hand is taken at its word."
 APART = (
     "These are no part of a promise about the original records, and their epsilons do not add up to one; what each "
@@ -81,7 +81,7 @@ def _units(entries: Sequence[Entry]) -> list[str]:
             said.append(ALL_OF_UNITS.format(key=key))
             continue
         numbers, spent = ", ".join(str(one.number) for one in some), sum((one.spent for one in some), Fraction(0))
-        said.append(OF_UNITS.format(numbers=f"number {numbers}", key=key, sum=_spent(spent)))
+        said.append(OF_UNITS.format(numbers=numbers, key=key, sum=_spent(spent)))
     return said
 
 

@@ -23,6 +23,7 @@ from microagg.partition._kernels.rearrange.cells import (
 from microagg.partition._kernels.rearrange.repair import nearest_cell
 
 MOST_RECORDS = 400  # of a cell; records of larger ones are not exchanged, since whose they are is looked up one by one
+NONE = np.int64(NOBODY)  # of a type of its own, so that what takes it is compiled once
 PARTNERS = 6  # near cells of a record that it may be exchanged with
 
 
@@ -61,7 +62,7 @@ def has_unit(cells, units, cell, unit, but):
 
 @compiled
 def units_after(cells, units, n_units, cell, leaves, joins):
-    """How many units a cell holds once one record leaves and another joins (NOBODY: none does)."""
+    """How many units a cell holds once one record leaves and another joins (NONE: none does)."""
     count = n_units[cell]
     if leaves >= 0 and not has_unit(cells, units, cell, units[leaves], leaves):
         count -= 1
@@ -70,7 +71,7 @@ def units_after(cells, units, n_units, cell, leaves, joins):
         if comes_back:
             if count < n_units[cell]:
                 count += 1
-        elif not has_unit(cells, units, cell, units[joins], NOBODY):
+        elif not has_unit(cells, units, cell, units[joins], NONE):
             count += 1
     return count
 
@@ -98,7 +99,7 @@ def change_of_exchange(X, cells, one, two, nominal):
 
 @compiled
 def carry_out(X, cells, units, n_units, one, two, there, nominal):
-    """Move a record to another cell, in exchange for a record of it unless that is NOBODY."""
+    """Move a record to another cell, in exchange for a record of it unless that is NONE."""
     here = cells.label[one]
     at_here, at_there = (
         units_after(cells, units, n_units, here, one, two),
@@ -122,7 +123,7 @@ def take_in_one(X, near, cells, units, n_units, k, cell, own, nominal):
     other cell is left with fewer units than k, or than it had if these were fewer. Returns whether there was one.
     """
     n_own = list_members(cells, cell, own, 0)
-    best_in, best_out, least = NOBODY, NOBODY, np.inf
+    best_in, best_out, least = NONE, NONE, np.inf
     for i in range(n_own):
         for place in range(near.shape[1]):
             record = near[own[i], place]
@@ -131,19 +132,20 @@ def take_in_one(X, near, cells, units, n_units, k, cell, own, nominal):
             there = cells.label[record]
             if there == cell or cells.size[there] > MOST_RECORDS or record == best_in:
                 continue
-            if has_unit(cells, units, cell, units[record], NOBODY):
+            if has_unit(cells, units, cell, units[record], NONE):
                 continue
             enough = min(k, n_units[there])
-            if cells.size[there] > k and units_after(cells, units, n_units, there, record, NOBODY) >= enough:
+            if cells.size[there] > k and units_after(cells, units, n_units, there, record, NONE) >= enough:
                 added = change_of_move(X, cells, record, cell, nominal)
                 if added < least:
-                    best_in, best_out, least = record, NOBODY, added
+                    best_in, best_out, least = record, NONE, added
             for j in range(n_own):
                 added = change_of_exchange(X, cells, own[j], record, nominal)
-                if added < least and has_unit(cells, units, cell, units[own[j]], own[j]):
-                    if units_after(cells, units, n_units, there, record, own[j]) >= enough:
-                        best_in, best_out, least = record, own[j], added
-    if best_in == NOBODY:
+                if added >= least or not has_unit(cells, units, cell, units[own[j]], own[j]):
+                    continue
+                if units_after(cells, units, n_units, there, record, own[j]) >= enough:
+                    best_in, best_out, least = record, own[j], added
+    if best_in == NONE:
         return False
     carry_out(X, cells, units, n_units, best_in, best_out, cell, nominal)
     return True
@@ -180,7 +182,7 @@ def join_until_enough(X, near, cells, units, n_units, k, touched, stop, nominal)
             if cells.size[cell] == 0 or n_units[cell] >= k:
                 continue
             other = nearest_cell(X, near, cells, cell, nominal)
-            if other == NOBODY:
+            if other == NONE:
                 continue
             join(X, cells, cell, other, nominal)
             n_units[cell], n_units[other] = count_units(cells, units, cell, seen, mark), 0
@@ -196,78 +198,31 @@ def join_until_enough(X, near, cells, units, n_units, k, touched, stop, nominal)
 
 
 @compiled
-def place_to_divide(X, cells, units, cell, k, own, pull, counts, nominal):
-    """Order a cell's records along its longest way; returns where it divides into two of k units, or -1.
-
-    ``counts`` has a place for each unit, all 0 before and after.
-    """
-    size = list_members(cells, cell, own, 0)
-    left, right = own[0], own[0]
+def list_along(X, cells, cell, records, places, nominal):
+    """List a cell's records with their places along the line between two far ones; returns whether they differ."""
+    size = list_members(cells, cell, records, 0)
+    left, right = records[0], records[0]
     for _ in range(2):
         farthest = -1.0
         for i in range(size):
-            apart = between(X, own[i], left, nominal)
+            apart = between(X, records[i], left, nominal)
             if apart > farthest:
-                right, farthest = own[i], apart
+                right, farthest = records[i], apart
         left, right = right, left
-    if left == right or between(X, left, right, nominal) <= 0.0:
-        return -1
     for i in range(size):
-        pull[i] = between(X, own[i], left, nominal) - between(X, own[i], right, nominal)
-    order = np.argsort(pull[:size], kind="mergesort")
-    own[:size] = own[:size][order]
-    wanted = np.sum(pull[:size] < 0.0)
-    first = last = -1
-    different = 0
-    for i in range(size):
-        counts[units[own[i]]] += 1
-        different += counts[units[own[i]]] == 1
-        if different == k and first < 0:
-            first = i + 1
-    for i in range(size):
-        counts[units[own[i]]] = 0
-    different = 0
-    for i in range(size - 1, -1, -1):
-        counts[units[own[i]]] += 1
-        different += counts[units[own[i]]] == 1
-        if different == k and last < 0:
-            last = i
-    for i in range(size):
-        counts[units[own[i]]] = 0
-    if first < 0 or last < first:
-        return -1
-    return min(max(wanted, first), last)
+        places[i] = between(X, records[i], left, nominal) - between(X, records[i], right, nominal)
+    return between(X, left, right, nominal) > 0.0
 
 
 @compiled
-def divide_large(X, cells, units, n_units, k, touched, stop, nominal):
-    """Divide touched cells of 2k records and more as long as both parts hold k units; a division never adds SSE."""
-    n_records, n_cells = X.shape[0], len(cells.size)
-    own, pull = np.empty(n_records, dtype=np.int64), np.empty(n_records)
-    counts, seen, mark = np.zeros(units.max() + 1, dtype=np.int64), np.full(units.max() + 1, -1), 0
-    pending, n_pending = np.empty(n_cells, dtype=np.int64), 0
-    for cell in range(n_cells):
-        if touched[cell] and cells.size[cell] >= 2 * k:
-            pending[n_pending] = cell
-            n_pending += 1
-    while n_pending > 0 and stop[0] == 0:  # ends: each turn takes a cell away, or divides it into smaller ones
-        n_pending -= 1
-        cell = pending[n_pending]
-        if cells.size[cell] < 2 * k or cells.n_free[0] == 0:
-            continue
-        place = place_to_divide(X, cells, units, cell, k, own, pull, counts, nominal)
-        if place < 0:
-            continue
-        size = cells.size[cell]
-        cells.n_free[0] -= 1
-        other = cells.free[cells.n_free[0]]
-        for i in range(place, size):
-            unlink(X, cells, own[i])
-            link(X, cells, own[i], other)
-        touched[other] = True
-        for part in (cell, other):
-            sum_up_cell(X, cells, part, nominal)
-            n_units[part] = count_units(cells, units, part, seen, mark)
-            mark += 1
-            pending[n_pending] = part
-            n_pending += 1
+def part_off(X, cells, records, nominal):
+    """Make some records of a cell a cell of their own, which gets a free number; returns it."""
+    cell = cells.label[records[0]]
+    cells.n_free[0] -= 1
+    other = cells.free[cells.n_free[0]]
+    for record in records:
+        unlink(X, cells, record)
+        link(X, cells, record, other)
+    sum_up_cell(X, cells, cell, nominal)
+    sum_up_cell(X, cells, other, nominal)
+    return other

@@ -11,9 +11,10 @@ import numpy as np
 from microagg._kernels.jit import compiled
 from microagg.partition._kernels.random import draw_below, draw_share
 from microagg.partition._kernels.rearrange.annealing import most_change, other_cell
-from microagg.partition._kernels.rearrange.cells import NOBODY, draw_member
+from microagg.partition._kernels.rearrange.cells import draw_member
 from microagg.partition._kernels.units.mend import (
     MOST_RECORDS,
+    NONE,
     PARTNERS,
     carry_out,
     change_of_exchange,
@@ -27,7 +28,7 @@ MOVES = 0.35  # how often a record is moved rather than exchanged
 
 @compiled
 def keeps_enough(cells, units, n_units, k, one, two, there):
-    """Whether both cells hold k units once ``one`` goes there and ``two`` (NOBODY: none) comes back."""
+    """Whether both cells hold k units once ``one`` goes there and ``two`` (NONE: none) comes back."""
     if units_after(cells, units, n_units, cells.label[one], one, two) < k:
         return False
     return two < 0 or units_after(cells, units, n_units, there, two, one) >= k
@@ -35,9 +36,9 @@ def keeps_enough(cells, units, n_units, k, one, two, there):
 
 @compiled
 def best_change(X, near, cells, units, n_units, k, record, least, nominal):
-    """The cell that a record had best go to, and the record that comes back; NOBODY if nothing gains enough."""
+    """The cell that a record had best go to, and the record that comes back; NONE if nothing gains enough."""
     here = cells.label[record]
-    target, partner = NOBODY, NOBODY
+    target, partner = NONE, NONE
     looked_at = np.empty(PARTNERS, dtype=np.int64)
     count = 0
     for place in range(near.shape[1]):
@@ -54,8 +55,8 @@ def best_change(X, near, cells, units, n_units, k, record, least, nominal):
         count += 1
         if cells.size[here] > k:
             change = change_of_move(X, cells, record, there, nominal)
-            if change < least and keeps_enough(cells, units, n_units, k, record, NOBODY, there):
-                target, partner, least = there, NOBODY, change
+            if change < least and keeps_enough(cells, units, n_units, k, record, NONE, there):
+                target, partner, least = there, NONE, change
         other = cells.first[there]
         for _ in range(cells.size[there]):
             change = change_of_exchange(X, cells, record, other, nominal)
@@ -80,7 +81,7 @@ def descend(X, near, cells, units, n_units, k, touched, unit, stop, nominal):
         if not touched[here] or cells.size[here] > MOST_RECORDS:
             continue
         there, partner = best_change(X, near, cells, units, n_units, k, record, least, nominal)
-        if there != NOBODY:
+        if there != NONE:
             carry_out(X, cells, units, n_units, record, partner, there, nominal)
             changed[here] = changed[there] = True
             made += 1
@@ -102,7 +103,7 @@ def anneal_units(X, near, cells, units, n_units, k, steps, unit, warmth, rng, st
         if draw_share(rng) < MOVES:
             if cells.size[here] <= k:
                 continue
-            partner = NOBODY
+            partner = NONE
             change = change_of_move(X, cells, record, there, nominal)
         else:
             partner = draw_member(cells, there, rng)
