@@ -41,7 +41,7 @@ def limit_words(recipe: Recipe, facts: Mapping[str, Any]) -> list[str]:
 
 
 def _sought(recipe: Recipe) -> str:
-    return "cells that hide confidential values" if recipe.protect else f"cells of at least k = {recipe.k} units"
+    return "cells that hide confidential values" if recipe.protect else f"cells that hold at least k = {recipe.k} units"
 
 
 @dataclass(frozen=True)
