@@ -109,7 +109,9 @@ def test_a_search_without_chance_is_repeated_and_a_seed_repeats_any():
             )
             assert first.tolist() == second.tolist()
     unseeded = cells_of_units(Points(X), start, 3, units, effort="fast").labels
-    assert unseeded.tolist() == cells_of_units(Points(X), start, 3, units, effort="fast", random_state=7).labels.tolist()
+    assert (
+        unseeded.tolist() == cells_of_units(Points(X), start, 3, units, effort="fast", random_state=7).labels.tolist()
+    )
 
 
 def test_a_time_limit_ends_the_search_and_not_what_it_starts_from():

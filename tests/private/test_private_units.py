@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
+from microagg.errors import RecipeError
 from microagg.privacy.mechanism import SeededNoise
-from microagg.private import base
+from microagg.private import base, ledger
 from microagg.private.base import protect
 from microagg.private.strict import method as strict_method
 from microagg.recipe.unit import epsilon_of_record
@@ -81,7 +82,7 @@ def worst_loss(made_by: Recipe) -> float:
 
 def test_epsilon_of_a_whole_unit_that_each_of_its_records_gets_is_caught(monkeypatch):
     assert worst_loss(recipe(4.0)) <= 4.0
-    for module in (base, strict_method):
+    for module in (base, ledger, strict_method):
         monkeypatch.setattr(module, "epsilon_of_record", lambda chosen: chosen.privacy.epsilon)
     assert worst_loss(recipe(4.0)) > 4.0
 
@@ -141,7 +142,7 @@ def test_a_release_counts_units_in_statement_ledger_and_check(tmp_path):
     assert guarantee.counts_units
     assert guarantee.covers_records
     assert guarantee.unit == "replace all records of one unit by 'id' (at most 3)"
-    text = made.statement.as_text()
+    text = " ".join(str(made.statement).split())
     assert "how many records each unit has is public" in text
     assert "18 records of units with more than 3 records were left out by chance" in text
     assert made.statement.budget["epsilon"] == epsilon_of_record(recipe())
@@ -167,11 +168,11 @@ def test_a_release_counts_units_in_statement_ledger_and_check(tmp_path):
         ({"unit": {"key": "id", "max_records": 3, "together": True}}, "publishes no cells that a unit could share"),
         ({"unit": {"key": "id", "max_records": 0}}, "max_records"),
         ({"unit": {"key": "x", "max_records": 3}}, r"Set \[attributes.x\] role = 'identifier'"),
-        ({"privacy": {"epsilon": 1.0, "bounds": "from_data"}}, "from_data"),
+        ({"privacy": {"epsilon": 1.0, "bounds": "from_data"}}, "may rest on several records of one unit"),
     ],
 )
 def test_a_recipe_that_promises_nothing_of_units_is_refused_with_what_mends_it(changes, said):
-    with pytest.raises(microagg.RecipeError, match=said):
+    with pytest.raises(RecipeError, match=said):
         recipe().changed(changes)
 
 
@@ -185,7 +186,7 @@ def test_a_recipe_that_promises_nothing_of_units_is_refused_with_what_mends_it(c
 )
 def test_a_promise_about_single_records_given_the_cells_is_refused(method, privacy):
     attributes = {"id": "identifier", "x": DECLARED["x"]}
-    with pytest.raises(microagg.RecipeError, match="says nothing about a unit with several"):
+    with pytest.raises(RecipeError, match="says nothing about a unit with several"):
         Recipe(
             method=method,
             k=3,

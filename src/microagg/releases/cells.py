@@ -79,7 +79,8 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             labels = cells_in_order(labels[units.codes])
         else:
             labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
-            if units is not None and ascending is not None:
+            on_a_line = ascending is not None or recipe.method == "optimal_univariate"
+            if units is not None and on_a_line and (units.in_groups(labels) < recipe.k).any():
                 labels = runs_with_units(guided.points, groups.labels, units, recipe.k)
         rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed, units)
         labels = rearranged.labels
