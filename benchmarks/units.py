@@ -114,7 +114,9 @@ def main() -> None:
     for share in (0.0, 0.8):
         for method in METHODS:
             SEEDS[method] = (0,)
-            (without, before), (lost, seconds) = (release(drawn(n_records, share), 5, method, unit) for unit in ways[:2])
+            (without, before), (lost, seconds) = (
+                release(drawn(n_records, share), 5, method, unit) for unit in ways[:2]
+            )
             print(
                 f"{share:.0%} between units {method:>12}: {before:6.1f} s {without:.3f} %, {seconds:6.1f} s "
                 f"{lost:.3f} %, {seconds / before:.1f} times, {'within' if seconds <= BAR * before else 'ABOVE'} the bar",
