@@ -117,9 +117,10 @@ def main() -> None:
             (without, before), (lost, seconds) = (
                 release(drawn(n_records, share), 5, method, unit) for unit in ways[:2]
             )
+            verdict = "within" if seconds <= BAR * before else "ABOVE"
             print(
                 f"{share:.0%} between units {method:>12}: {before:6.1f} s {without:.3f} %, {seconds:6.1f} s "
-                f"{lost:.3f} %, {seconds / before:.1f} times, {'within' if seconds <= BAR * before else 'ABOVE'} the bar",
+                f"{lost:.3f} %, {seconds / before:.1f} times, {verdict} the bar",
                 flush=True,
             )
 

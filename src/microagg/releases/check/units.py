@@ -24,8 +24,8 @@ def state_units(release: PublishedFolder) -> list[Finding]:
     """What is stated of units and cannot be counted on the file; nothing where no units are counted."""
     if release.recipe.unit is None or release.is_private:
         return []
-    stated = [block.get("fewest_units") for block in release.blocks]
-    if not stated or not all(type(one) is int for one in stated):
+    stated = [one for block in release.blocks if type(one := block.get("fewest_units")) is int]
+    if not stated or len(stated) < len(release.blocks):
         return [Finding(_NAME, False, "the manifest does not say how many units every cell holds")]
     fewest = min(stated)
     detail = (
