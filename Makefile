@@ -106,6 +106,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/risk.py
+	$(BIN)/python benchmarks/units.py
 	$(BIN)/python benchmarks/differential_privacy.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/large_tables.py

@@ -20,7 +20,8 @@ from microagg.partition.nominal import nominal_of
 from microagg.partition.rearrange.rearrange import rearrange_cells
 from microagg.partition.rearrange.rules import Demands
 from microagg.partition.rearrange.starts import records_per_cell, runs_of, stratified_cells
-from microagg.privacy.requirement import REQUIREMENTS, T_CLOSENESS, ConfidentialValues, Requirement, Way
+from microagg.privacy.requirement import REQUIREMENTS, T_CLOSENESS, ConfidentialValues, Requirement
+from microagg.privacy.ways import Way
 from microagg.privacy.within_cells import ValueTree
 from microagg.schema.attribute import Kind
 from microagg.schema.taxonomy import Taxonomy

@@ -14,7 +14,8 @@ from microagg import MDAV
 from microagg.partition.base import within_cell_sse
 from microagg.partition.rearrange.rearrange import rearrange_cells
 from microagg.partition.rearrange.rules import Demands
-from microagg.privacy.requirement import REQUIREMENTS, ConfidentialValues, Requirement, Way
+from microagg.privacy.requirement import REQUIREMENTS, ConfidentialValues, Requirement
+from microagg.privacy.ways import Way
 from microagg.schema.attribute import Kind
 from microagg.space.points import Points
 from requirement_oracle import Asked, Scale

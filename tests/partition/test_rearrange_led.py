@@ -14,7 +14,8 @@ from microagg.partition.local_search.search import near_records
 from microagg.partition.nominal import nominal_of
 from microagg.partition.rearrange.rearrange import rearrange_cells
 from microagg.partition.rearrange.rules import Demands
-from microagg.privacy.requirement import REQUIREMENTS, ConfidentialValues, Requirement, Way
+from microagg.privacy.requirement import REQUIREMENTS, ConfidentialValues, Requirement
+from microagg.privacy.ways import Way
 from microagg.schema.attribute import Kind
 from microagg.space.points import Points
 from mixed_tables import random_points

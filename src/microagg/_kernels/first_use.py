@@ -17,6 +17,7 @@ LONG = {
     "form_variable_cells_tree": ("the tree search for cells of variable size", 7),
     "sweep": ("the local search", 6),
     "anneal": ("the annealing", 4),
+    "exchange_until_enough": ("the search for cells of k units", 10),
     "nearest_points": ("the search for nearest records", 3),
     "price_cells": ("the search for a lower bound", 4),
 }

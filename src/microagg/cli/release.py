@@ -20,7 +20,7 @@ from microagg.cli.terminal import (
     write_internal_report,
 )
 from microagg.errors import InputError
-from microagg.privacy.requirement import Way
+from microagg.privacy.ways import Way
 from microagg.tables.formats.registry import writable_names
 
 __all__ = ["release"]

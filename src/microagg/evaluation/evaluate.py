@@ -141,6 +141,7 @@ def evaluate(
         "test": tests,
         "model": model,
         "sampling_weight": getattr(recipe, "sampling_weight", None),
+        "unit": getattr(getattr(recipe, "unit", None), "key", None),
     }
     return judge(
         before,
@@ -175,6 +176,7 @@ def judge(
         "test": None,
         "model": "gradient_boosting",
         "sampling_weight": None,
+        "unit": None,
     }
     options = usual | dict(options or {})
     _check_columns(before, after, holdout, schema)

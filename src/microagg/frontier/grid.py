@@ -10,7 +10,7 @@ from typing import Any
 from microagg.errors import RecipeError
 from microagg.methods.catalogue import METHODS, method_named
 from microagg.methods.method import K_ANONYMOUS, Method
-from microagg.privacy.requirement import Way
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateChoice, AggregateForm, BlocksChoice, SpaceChoice
 from microagg.recipe.guide_rules import can_be_guided, forms_cells_of_records
 from microagg.recipe.recipe import Recipe

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from microagg.privacy.guarantee import ASSUMED_OF_CELLS, ORDER_UNKNOWN, Guarantee, clauses_of
 from microagg.privacy.requirement import MIN_RANGE, T_CLOSENESS, Requirement
+from microagg.privacy.unit_clauses import RECORDS_OF_UNITS, assumed_of_units, not_promised_of_values
 from microagg.schema.attribute import Attribute, Kind
 
 __all__ = ["confidential_guarantee", "distance_words"]
@@ -24,7 +25,12 @@ def distance_words(attribute: Attribute) -> str:
 
 
 def confidential_guarantee(
-    requirement: Requirement, attributes: Sequence[str], attribute: Attribute, *, order_kept: bool = False
+    requirement: Requirement,
+    attributes: Sequence[str],
+    attribute: Attribute,
+    *,
+    order_kept: bool = False,
+    key: str | None = None,
 ) -> Guarantee:
     """The promise that the confidential values of every class of equal `attributes` satisfy a requirement.
 
@@ -37,6 +43,9 @@ def confidential_guarantee(
         The declaration of the confidential attribute.
     order_kept : bool
         Whether rows are in the input's order.
+    key : str or None
+        What says whose a record is, where a unit has several. Records are counted all the same, as anybody can count
+        them on the file.
 
     References
     ----------
@@ -53,7 +62,7 @@ def confidential_guarantee(
     return Guarantee(
         model=kind.model,
         parameters=requirement.parameters,
-        unit="one record",
+        unit="one record" if key is None else RECORDS_OF_UNITS,
         target=f"which value of {name!r} a person or firm has",
         against=(
             "someone who knows the quasi-identifiers of a person or firm in the table, and no more, and finds the "
@@ -61,7 +70,8 @@ def confidential_guarantee(
         ),
         attributes=tuple(attributes),
         assumptions=clauses_of(
-            *ASSUMED_OF_CELLS,
+            *assumed_of_units(key),
+            *ASSUMED_OF_CELLS[1:],
             f"the distribution of {name!r} in the whole released table may be known to everybody" if is_close else "",
             "" if is_range else "a missing value counts as one value of its own",
             ""
@@ -85,6 +95,7 @@ def confidential_guarantee(
             "as the bound allows"
             if is_close
             else "",
+            not_promised_of_values(requirement.kind.key) if key is not None else "",
             "anything against someone who knows the quasi-identifiers of all records and repeats the method: that "
             "cells were rearranged tells something of the values in those that would not have satisfied it",
             "who is in the table at all",

@@ -7,14 +7,12 @@ counted on a written file and measured by `evaluate` is one definition, in :mod:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from microagg._typing import BoolArray, FloatArray, IntArray
-from microagg.privacy.alike import key_as_read
 from microagg.privacy.within_cells import (
     ValueTree,
     distinct_per_cell,
@@ -25,6 +23,7 @@ from microagg.privacy.within_cells import (
     range_per_cell,
     recursive_per_cell,
 )
+from microagg.schema.alike import key_as_read
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.tables.words import NO_WORDS, Words
@@ -41,20 +40,10 @@ __all__ = [
     "ConfidentialValues",
     "Requirement",
     "RequirementKind",
-    "Way",
 ]
 
 _RANGE_SLACK = 1e-9  # 0.3 - 0.1 is a little less than 0.2
 _ENTROPY_SLACK = 1e-12  # logarithms are rounded: an entropy that falls short of its bound by less holds
-
-
-class Way(StrEnum):
-    """How cells are rearranged until they satisfy requirements."""
-
-    SEARCH = "search"
-    SWAP = "swap"
-    MERGE = "merge"
-    CLOSENESS_FIRST = "closeness_first"
 
 
 @dataclass(frozen=True)
@@ -219,7 +208,7 @@ class ConfidentialValues:
     tree : ValueTree or None
         How far the values of a nominal attribute are apart, by code, the one of a missing value last; None: 1.
     read_as : ndarray of float64 or None
-        Codes in which values that a reader may take for one are one (see :func:`microagg.privacy.alike.key_as_read`):
+        Codes in which values that a reader may take for one are one (see :func:`microagg.schema.alike.key_as_read`):
         what counts different values counts these. None: the values themselves.
     """
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 __all__ = [
     "NOT_PROMISED_OF_UNITS",
     "ONE_RECORD_EACH",
+    "RECORDS_OF_UNITS",
     "TOGETHER",
     "WHOLE_UNIT",
     "assumed_of_units",
     "assumed_of_units_under_noise",
+    "not_promised_of_values",
 ]
 
 ONE_RECORD_EACH = "each person or firm has one record in the table"
@@ -24,12 +26,24 @@ NOT_PROMISED_OF_UNITS = (
     "equal parts of units in a cell: one with many records weighs as much as they do in what the cell publishes, and "
     "someone who knows all of them can take them away",
 )
+RECORDS_OF_UNITS = "one record, of which a unit (a person, firm or household) may have several"
+"""What a promise about confidential values counts: what anybody can count on the file."""
 TOGETHER = "hiding of the most records that a unit can have: all of them are in one cell"
 
 
 def assumed_of_units(key: str | None) -> tuple[str, ...]:
     """What is assumed of records where cells are counted; `key` says whose they are, None: each is somebody else's."""
     return (ONE_RECORD_EACH,) if key is None else (_same_key(key), _COUNTED_BY_HOLDER)
+
+
+def not_promised_of_values(requirement: str) -> str:
+    """What a requirement on the confidential values of records does not say of units."""
+    if requirement in ("distinct_l", "p_sensitive", "min_range"):
+        return "that different values are those of different units: one unit may have several of them"
+    return (
+        "the same of units: shares are shares of records, so that one unit with many records weighs as much as they "
+        "do, and a value that most units of a class have may be that of few records"
+    )
 
 
 def assumed_of_units_under_noise(key: str | None, max_records: int) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from microagg.errors import did_you_mean
-from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, T_CLOSENESS, Requirement, Way
+from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, T_CLOSENESS, Requirement
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateForm
 from microagg.schema.attribute import Kind, Role
 from microagg.space.blocks import BlockForm

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from microagg.errors import did_you_mean
-from microagg.privacy.requirement import Way
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.privacy import BoundsSource
 from microagg.schema.attribute import Role

@@ -24,7 +24,7 @@ from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
-from microagg.releases.rearrangement import demands_of, joined_facts, rearrange_groups
+from microagg.releases.rearrangement import demands_of, joined_facts, limit_words, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
 from microagg.releases.units import points_of_units, runs_with_units, units_words
 from microagg.schema.encode import EncodedColumn
@@ -79,9 +79,10 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
             labels = cells_in_order(labels[units.codes])
         else:
             labels, certified, searches = _partition(guided.points, groups.labels, recipe, seed, ascending)
-            if units is not None and ascending is not None:
+            on_a_line = ascending is not None or recipe.method == "optimal_univariate"
+            if units is not None and on_a_line and (units.in_groups(labels) < recipe.k).any():
                 labels = runs_with_units(guided.points, groups.labels, units, recipe.k)
-        rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed)
+        rearranged = rearrange_groups(guided.points, labels, groups.labels, demands, recipe, seed, units)
         labels = rearranged.labels
         rearranged_by += [rearranged.facts] if rearranged.facts else []
         measured = [prepared.measured[name] for name in attributes]
@@ -102,15 +103,17 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts, fewest))
         guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
         pairing = describe_pairing(attributes, labels, paired, recipe)
-        remarks += [*of_groups, *certified, *searches.remarks(attributes), *rearranged.remarks]
+        remarks += [*of_groups, *certified, *searches.remarks(attributes)]
         remarks += [*guidance.remarks, *pairing.remarks]
         guided_by += [guidance.facts] if guidance.facts else []
         paired_by += [pairing.facts] if pairing.facts else []
         lost += within_cell_sse(points, labels, int(labels.max()) + 1)
         total += within_cell_sse(points, np.zeros(len(points), dtype=np.int64), 1)
+    together = joined_facts(rearranged_by)
+    remarks += [] if together is None else limit_words(recipe, together)
     remarks += units_words(recipe, [block.sizes.as_dict() for block in blocks])
     loss = 100.0 * lost / total if total > 0 else 0.0
-    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=joined_facts(rearranged_by))
+    stages = replace(_describe_stages(recipe, blocks, guided_by, paired_by), rearrange=together)
     return MethodOutput(arrays, tuple(blocks), stages, tuple(remarks), loss)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from microagg._halt import INTERRUPT, TIME_LIMIT
 from microagg._labels import cells_in_order
 from microagg._progress import report
 from microagg._typing import IntArray
-from microagg.partition.rearrange.rearrange import rearrange_cells
+from microagg.partition.rearrange.rearrange import Rearranged, rearrange_cells
 from microagg.partition.rearrange.rules import Demands
 from microagg.partition.units.cells import unit_demand
+from microagg.partition.units.search import cells_of_units
 from microagg.recipe.protect import effort_of, rearranges, requirements_of
 from microagg.recipe.recipe import Recipe
 from microagg.releases.input import numbers_of_text
@@ -40,7 +41,7 @@ def limit_words(recipe: Recipe, facts: Mapping[str, Any]) -> list[str]:
 
 
 def _sought(recipe: Recipe) -> str:
-    return "cells that hide confidential values" if recipe.protect else f"cells of at least k = {recipe.k} units"
+    return "cells that hide confidential values" if recipe.protect else f"cells that hold at least k = {recipe.k} units"
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,19 @@ class Rearrangement:
     labels : ndarray of shape (n_records,)
     facts : dict or None
         For the manifest; None if nothing was required.
-    remarks : tuple of str
     """
 
     labels: IntArray
     facts: Mapping[str, Any] | None = None
-    remarks: tuple[str, ...] = field(default=())
 
 
 def demands_of(frame: Frame, recipe: Recipe, units: Units | None = None) -> Demands | None:
-    """What a recipe requires of the confidential values of these records, and of their units; None if nothing."""
-    if not rearranges(recipe):
+    """What a recipe requires of the confidential values of these records, with units in each cell; None if nothing."""
+    if not recipe.protect:
         return None
-    requirements, values = requirements_of(recipe), {}
-    if recipe.protect:
-        typed = Frame.of(numbers_of_text(frame.table, recipe), frame.library)
-        values = dict(confidential_values(typed, recipe))
+    requirements = requirements_of(recipe)
+    typed = Frame.of(numbers_of_text(frame.table, recipe), frame.library)
+    values = dict(confidential_values(typed, recipe))
     if units is not None:
         of_units, values[units.key] = unit_demand(units.codes, recipe.k, units.key)
         requirements = (*requirements, of_units)
@@ -75,7 +73,13 @@ def demands_of(frame: Frame, recipe: Recipe, units: Units | None = None) -> Dema
 
 
 def rearrange_groups(
-    points: Points, labels: IntArray, groups: IntArray, demands: Demands | None, recipe: Recipe, seed: int | None
+    points: Points,
+    labels: IntArray,
+    groups: IntArray,
+    demands: Demands | None,
+    recipe: Recipe,
+    seed: int | None,
+    units: Units | None = None,
 ) -> Rearrangement:
     """Rearrange the cells of each group of records that may share one.
 
@@ -84,27 +88,16 @@ def rearrange_groups(
     InputError
         If no partition satisfies the requirements; the message has the largest or smallest bound that one would.
     """
-    if demands is None:
+    if not rearranges(recipe):
         return Rearrangement(labels)
-    demands.require_possible(groups)
-    choice = recipe.rearrange
+    if demands is not None:
+        demands.require_possible(groups)
     found = np.empty_like(labels)
     n_cells, ends, shares = 0, [], []
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
         some = points.take(members) if len(members) < len(points) else points
-        rearranged = rearrange_cells(
-            some,
-            cells_in_order(labels[members]),
-            recipe.k,
-            demands,
-            members,
-            by=choice.by,
-            effort=effort_of(recipe),
-            random_state=_chance(recipe, seed),
-            time_limit=choice.time_limit,
-            only_if_needed=not recipe.protect,
-        )
+        rearranged = _rearranged(some, cells_in_order(labels[members]), members, demands, recipe, seed, units)
         if rearranged.stopped_by == INTERRUPT:
             raise KeyboardInterrupt
         found[members] = rearranged.labels + n_cells
@@ -116,7 +109,30 @@ def rearrange_groups(
     facts: dict[str, Any] = {**(describe_rearrangement(recipe) or {}), "stopped_by": dict(Counter(ends))}
     if shares:
         facts["share_of_steps"] = round(float(np.mean(shares)), 4)
-    return Rearrangement(cells_in_order(found), facts, tuple(limit_words(recipe, facts)))
+    return Rearrangement(cells_in_order(found), facts)
+
+
+def _rearranged(
+    points: Points,
+    labels: IntArray,
+    members: IntArray,
+    demands: Demands | None,
+    recipe: Recipe,
+    seed: int | None,
+    units: Units | None,
+) -> Rearranged:
+    """Cells of some records, which hide what they must, or at least hold k units."""
+    choice = recipe.rearrange
+    settings: dict[str, Any] = {
+        "by": choice.by,
+        "effort": effort_of(recipe),
+        "random_state": _chance(recipe, seed),
+        "time_limit": choice.time_limit,
+    }
+    if demands is not None:
+        return rearrange_cells(points, labels, recipe.k, demands, members, **settings)
+    assert units is not None
+    return cells_of_units(points, labels, recipe.k, units.codes[members], **settings)
 
 
 def joined_facts(of_blocks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -2,28 +2,97 @@
 
 from __future__ import annotations
 
+import unicodedata
+from decimal import Context, Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from microagg._typing import IntArray
 from microagg.errors import TableError
+from microagg.schema.alike import MISSING_WORDS
 from microagg.tables.frames import Column
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["unit_codes"]
+
+_LONGEST_NUMBER = 400  # characters
+_EXACT = Context(prec=2 * _LONGEST_NUMBER)
+_WHOLE = "^(0|-?[1-9][0-9]*)$"
+_NUMBER = r"^[+-]?[0-9.][0-9._]*(e[+-]?[0-9_]+)?$"
 
 
 def unit_codes(column: Column) -> IntArray:
     """The units of records: 0, 1, ..., by first occurrence.
 
+    Keys that may be one key, written in two ways, are one: numbers by their value (1, 1.0 and 01), words without blanks
+    around them and in small letters. Two units taken for one are hidden no less; one that is taken for two would be.
+
     Raises
     ------
     TableError
-        If a record has no key: it might be anybody's.
+        If a record has no key, or one that may be read as missing: it might be anybody's.
     """
-    n_missing, n_records = int(column.missing.sum()), len(column.values)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = column.values
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 is 0.0
+    try:
+        encoded = values.dictionary_encode()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise TableError(f"column {column.name!r} holds {values.type} values, which cannot tell units apart") from None
+    keys: IntArray = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    if column.is_text:
+        keys = np.append(_codes_as_read(encoded.dictionary), -1)[keys]
+    keys[column.missing] = -1
+    n_missing = int((keys < 0).sum())
     if n_missing:
         raise TableError(
-            f"{n_missing} of {n_records} records have no {column.name!r}, so nobody can tell whose they are: [unit] "
+            f"{n_missing} of {len(keys)} records have no {column.name!r}, so nobody can tell whose they are: [unit] "
             "needs the key of every record. Fill it in, or take out these records"
         )
-    codes: IntArray = np.asarray(column.values.dictionary_encode().indices).astype(np.int64)
-    return codes
+    return _by_first_occurrence(keys)
+
+
+def _codes_as_read(texts: pa.Array) -> IntArray:
+    """For each text the number of its key; -1 for what may be read as missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
+        words = pc.ascii_lower(pc.ascii_trim_whitespace(texts))
+    else:
+        words = pa.array([_plain(text) for text in texts.to_pylist()], pa.string())
+    unusual = pc.and_(pc.match_substring_regex(words, _NUMBER), pc.invert(pc.match_substring_regex(words, _WHOLE)))
+    if pc.any(unusual, min_count=0).as_py():
+        rewritten = pa.array([_as_one(word) for word in words.filter(unusual).to_pylist()], words.type)
+        words = pc.replace_with_mask(words, unusual, rewritten)
+    missing = pc.or_kleene(pc.is_null(words), pc.is_in(words, pa.array(sorted(MISSING_WORDS), words.type)))
+    codes: IntArray = pc.fill_null(words.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
+    return np.where(missing.to_numpy(zero_copy_only=False), -1, codes.astype(np.int64))
+
+
+def _plain(text: str | None) -> str | None:
+    return None if text is None else unicodedata.normalize("NFKC", text).replace("\u200b", "").strip().casefold()
+
+
+def _as_one(word: str) -> str:
+    """One way to write a number, to its last digit; what is none as it is."""
+    try:
+        number = Decimal(word) if len(word) <= _LONGEST_NUMBER else None
+    except InvalidOperation:
+        return word
+    if number is None or abs(number.adjusted()) > _LONGEST_NUMBER:
+        return word
+    return format(number.normalize(_EXACT), "f") if number else "0"
+
+
+def _by_first_occurrence(keys: IntArray) -> IntArray:
+    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return place[codes]

@@ -8,7 +8,7 @@ from typing import Any
 from microagg.aggregate.content import Content
 from microagg.privacy.confidential_guarantee import confidential_guarantee
 from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
-from microagg.privacy.requirement import Way
+from microagg.privacy.ways import Way
 from microagg.recipe.choices import AggregateForm
 from microagg.recipe.guide_rules import shaping_attributes
 from microagg.recipe.output import RowOrder
@@ -66,8 +66,9 @@ def promise_k_anonymity(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]
 def promise_confidential_values(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
     """What is promised of the confidential values of every class, requirement by requirement."""
     order_kept = recipe.output.order is RowOrder.KEPT
+    key = None if recipe.unit is None else recipe.unit.key
     return tuple(
-        confidential_guarantee(one, attributes, recipe.attributes[one.attribute], order_kept=order_kept)
+        confidential_guarantee(one, attributes, recipe.attributes[one.attribute], order_kept=order_kept, key=key)
         for attributes, _ in blocks
         for one in requirements_of(recipe)
     )

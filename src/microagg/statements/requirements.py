@@ -11,10 +11,10 @@ import numpy as np
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.evaluation.pairs import combinations
-from microagg.privacy.alike import key_as_read
 from microagg.privacy.requirement import ConfidentialValues, Requirement
 from microagg.privacy.verify import Finding, absent_from
 from microagg.recipe.protect import requirements_of
+from microagg.schema.alike import key_as_read
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn, encode
 from microagg.tables.formats.statistics import cut_to_bytes

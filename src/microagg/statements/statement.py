@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from microagg.privacy.guarantee import Guarantee
+from microagg.privacy.unit_clauses import RECORDS_OF_UNITS
 from microagg.privacy.verify import Recount
 from microagg.statements.exposure_text import TITLE, describe_exposure
 from microagg.statements.requirements import RequirementCount
@@ -153,10 +154,10 @@ class Statement:
                 alike = sorts[guarantee.model, guarantee.against]
                 names = names_phrase(tuple(dict.fromkeys(str(one.confidential) for one in alike)))
                 lines += _paragraph(f"{guarantee.model[:1].upper()}{guarantee.model[1:]} of {names}:")
-            if self.budget is not None or guarantee.counts_units:
+            if self.budget is not None or guarantee.counts_units or guarantee.unit == RECORDS_OF_UNITS:
                 lines += _paragraph(f"Unit: {guarantee.unit}.")
             if self.budget is not None:
-                lines += self._spending()
+                lines += self._spending(" for each record of a unit" if guarantee.counts_units else "")
             lines += _paragraph(f"Protects {guarantee.target}.")
             lines += _paragraph(f"Against {guarantee.against}.")
             for title, clauses in (("Assumes", guarantee.assumptions), ("Does not promise", guarantee.not_promised)):
@@ -171,7 +172,7 @@ class Statement:
             lines += ["Remarks:", *_bullets(remarks)]
         return "\n".join(printable(line) for line in lines) + "\n"
 
-    def _spending(self) -> list[str]:
+    def _spending(self, whose: str) -> list[str]:
         assert self.budget is not None
         lines = [
             f"epsilon {one['epsilon']:.6g} by {one['mechanism']} on {one['on']}"
@@ -181,7 +182,7 @@ class Statement:
         ]
         if len(lines) > _SHOWN:
             lines[_SHOWN:] = [f"and by {len(lines) - _SHOWN:,} more, which statement.json lists"]
-        spent = f"Budget: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:"
+        spent = f"Budget{whose}: spent {self.budget['spent']:.6g} of epsilon = {self.budget['epsilon']:g}:"
         total = [] if self.total is None else ["Releases of the same table so far:", *_bullets(self.total.sentences)]
         return [spent, *_bullets(lines), *total]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from microagg._labels import label_combinations
 from microagg._typing import IntArray
+from microagg.errors import TableError
 from microagg.evaluation.context import Context
 from microagg.evaluation.definition import Definition, Limit, MeasureResult
 from microagg.evaluation.diversity import single_values
@@ -16,7 +17,9 @@ from microagg.evaluation.result import Values
 from microagg.evaluation.risk.attacker import sets_of_size
 from microagg.evaluation.risk.linkage import known_sets
 from microagg.evaluation.utility.papers import ANONYMISATION_OPINION, REAL_ANONYMITY
+from microagg.privacy.within_cells import distinct_per_cell
 from microagg.schema.attribute import Role
+from microagg.schema.units import unit_codes
 from microagg.tables.words import Words
 
 __all__ = ["ANONYMITY", "real_anonymity"]
@@ -51,7 +54,25 @@ def real_anonymity(codes: Sequence[IntArray]) -> float:
 def _k(context: Context) -> MeasureResult:
     sizes = context.cell_sizes
     records = Values("released", sizes[context.cells].astype(np.float64)) if context.per_record else None
-    return MeasureResult(float(sizes.min()), records=records)
+    note, details = _units(context)
+    return MeasureResult(float(sizes.min()), note, details=details, records=records)
+
+
+def _units(context: Context) -> tuple[str, Mapping[str, float | None]]:
+    """How many units share the combination that the fewest share, where a recipe says whose each record is."""
+    key = context.options.get("unit")
+    if key is None:
+        return "", {}
+    if context.rows.origins is None or key not in context.before.names:
+        return "records are counted; whose the rows are is not known, so that units are not", {}
+    try:
+        units = unit_codes(context.before.column(key))[context.rows.origins]
+    except TableError as error:
+        return f"records are counted, not units: {error}", {}
+    fewest = int(distinct_per_cell(units, context.cells)[0].min())
+    return f"records are counted; those that share a combination are of at least {fewest} units by {key!r}", {
+        "units": float(fewest)
+    }
 
 
 def _k_prime_of_sets(context: Context) -> MeasureResult:

@@ -14,7 +14,8 @@ from microagg.partition.base import matrix_of
 from microagg.partition.rearrange.rearrange import REARRANGE_PARAMETERS, rearrange_cells, require_closeness
 from microagg.partition.rearrange.rules import Demands
 from microagg.partition.refine import checked_labels
-from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, ConfidentialValues, Requirement, Way
+from microagg.privacy.requirement import MIN_RANGE, RECURSIVE_C_L, REQUIREMENTS, ConfidentialValues, Requirement
+from microagg.privacy.ways import Way
 from microagg.schema.attribute import Kind
 from microagg.space.points import Points
 

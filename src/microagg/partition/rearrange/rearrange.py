@@ -19,7 +19,7 @@ from microagg.partition.rearrange.rules import Demands
 from microagg.partition.rearrange.search import SEARCH_EFFORTS, Arrangement
 from microagg.partition.rearrange.starts import closeness_first_cells, records_per_cell, stratified_cells
 from microagg.partition.refine import PATIENCE, improve_cells
-from microagg.privacy.requirement import Way
+from microagg.privacy.ways import Way
 from microagg.space.points import Points
 
 __all__ = ["REARRANGE_PARAMETERS", "Rearranged", "Way", "rearrange_cells"]
@@ -68,7 +68,6 @@ def rearrange_cells(
     effort: str = "default",
     random_state: int | None = None,
     time_limit: float | None = None,
-    only_if_needed: bool = False,
 ) -> Rearranged:
     """Rearrange the cells of some records of a table until every one satisfies all requirements.
 
@@ -87,8 +86,6 @@ def rearrange_cells(
     by : Way
     effort, random_state, time_limit
         Of the search.
-    only_if_needed : bool
-        Whether cells that satisfy all requirements are left as they are, even if a search could make them lose less.
 
     Notes
     -----
@@ -113,8 +110,7 @@ def rearrange_cells(
     k = int(k)
     if by is Way.CLOSENESS_FIRST:
         require_closeness(demands)
-    kept = only_if_needed or by in (Way.MERGE, Way.SWAP)
-    if kept and demands.satisfied(_spread(labels, members, demands))[labels].all():
+    if by in (Way.MERGE, Way.SWAP) and demands.satisfied(_spread(labels, members, demands))[labels].all():
         return Rearranged(labels)
     halt = StopCondition(time_limit)
     halt.patience = PATIENCE

@@ -55,7 +55,7 @@ def runs_of_units(values: FloatArray, units: IntArray, k: int) -> IntArray:
     >>> runs_of_units(np.array([1.0, 1.1, 1.2, 5.0, 5.1]), np.array([0, 0, 1, 2, 3]), 2)
     array([0, 0, 0, 1, 1])
     """
-    from microagg.partition._kernels.unit_runs import latest_starts, unit_run_starts
+    from microagg.partition._kernels.units.runs import latest_starts, unit_run_starts
     from microagg.partition._kernels.univariate import cells_from_starts
 
     order = order_of(values)

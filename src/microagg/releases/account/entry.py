@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -12,6 +13,7 @@ from typing import Any
 
 from microagg.errors import TableError
 from microagg.privacy.budget import check_epsilon
+from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.releases.account.amounts import as_written
 from microagg.releases.account.ledger import damaged
 
@@ -90,6 +92,12 @@ class Entry:
     def adds_to_records(self) -> bool:
         """Whether its epsilon is part of the sum about the original records."""
         return self.covers_records and not self.seeded
+
+    @property
+    def unit_key(self) -> str | None:
+        """What tells units apart, quoted, where the promise is about all records of one; None if about single ones."""
+        said = re.match(rf"replace {WHOLE_UNIT} by ('.*') \(at most \d+\)", self.unit or "")
+        return said[1] if said else None
 
     def as_dict(self) -> dict[str, Any]:
         """The entry as plain dicts and lists, for JSON."""

@@ -21,6 +21,11 @@ TOGETHER = (
     "the same records add up (sequential composition). It holds for someone who sees these releases and nothing else "
     "that was made from the records."
 )
+OF_UNITS = (
+    "Number {numbers} of these count all records of one unit by {key} together, and spent {sum} on each unit. The "
+    "others count single records, and promise nothing of a unit with several."
+)
+ALL_OF_UNITS = "All of them count all records of one unit by {key} together, so it holds for each unit, too."
 STATED_BY_HAND = "What was entered by hand is taken at its word."
 APART = (
     "These are no part of a promise about the original records, and their epsilons do not add up to one; what each "
@@ -52,8 +57,8 @@ def account_text(account: Account) -> str:
         lines += ["", "Releases that protect the original records (unit: replace one record):"]
         lines += _table(account.on_records)
         by_hand = any(one.fate is Fate.BY_HAND for one in account.on_records)
-        meaning = TOGETHER.format(sum=_spent(account.spent_on_records))
-        lines += _paragraph(f"{meaning} {STATED_BY_HAND}" if by_hand else meaning)
+        meaning = [TOGETHER.format(sum=_spent(account.spent_on_records)), *_units(account.on_records)]
+        lines += _paragraph(" ".join([*meaning, STATED_BY_HAND] if by_hand else meaning))
     if account.apart:
         lines += ["", "Other releases:", *_table(account.apart)]
         on_others = account.spent - account.spent_on_records
@@ -62,6 +67,22 @@ def account_text(account: Account) -> str:
     notes = [*_notes(account), KNOWN.format(started=account.started)]
     lines += ["", *(line for note in notes for line in _paragraph(note, "- "))]
     return "\n".join(printable(line) for line in lines)
+
+
+def _units(entries: Sequence[Entry]) -> list[str]:
+    """What the sum says of units that have several records, by each key that tells them."""
+    said = []
+    by_key: dict[str, list[Entry]] = {}
+    for one in entries:
+        if one.unit_key is not None:
+            by_key.setdefault(one.unit_key, []).append(one)
+    for key, some in by_key.items():
+        if len(some) == len(entries):
+            said.append(ALL_OF_UNITS.format(key=key))
+            continue
+        numbers, spent = ", ".join(str(one.number) for one in some), sum((one.spent for one in some), Fraction(0))
+        said.append(OF_UNITS.format(numbers=numbers, key=key, sum=_spent(spent)))
+    return said
 
 
 def _notes(account: Account) -> list[str]:

@@ -17,7 +17,7 @@ from microagg.releases.check.manifest import VERSION, check_blocks, check_manife
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.report import check_report
 from microagg.releases.check.statement import check_statement
-from microagg.releases.check.units import check_units
+from microagg.releases.check.units import check_units, state_units
 from microagg.releases.folder.signing import check_signature
 from microagg.releases.input import read_released
 from microagg.releases.release import MANIFEST, read_as_written
@@ -77,7 +77,7 @@ def check_release(
         raise
     vouched = any(one.holds for one in outside if one.name == "receipt" or signed_by is not None)
     found = [*(finding for check in CHECKS for finding in check(release)), *_check_version(release, vouched), *outside]
-    return found if original is None else [*found, *check_units(release, receipt, original)]
+    return [*found, *(state_units(release) if original is None else check_units(release, receipt, original))]
 
 
 def _check_version(release: PublishedFolder, vouched: bool) -> list[Finding]:

@@ -15,9 +15,24 @@ from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
 
-__all__ = ["check_units"]
+__all__ = ["check_units", "state_units"]
 
 _NAME = "units"
+
+
+def state_units(release: PublishedFolder) -> list[Finding]:
+    """What is stated of units and cannot be counted on the file; nothing where no units are counted."""
+    if release.recipe.unit is None or release.is_private:
+        return []
+    stated = [one for block in release.blocks if type(one := block.get("fewest_units")) is int]
+    if not stated or len(stated) < len(release.blocks):
+        return [Finding(_NAME, False, "the manifest does not say how many units every cell holds")]
+    fewest = min(stated)
+    detail = (
+        f"stated, not counted here: every cell holds records of at least {fewest} units by "
+        f"{release.recipe.unit.key!r}. The file shows records alone; its holder counts units with --original INPUT"
+    )
+    return [Finding(_NAME, fewest >= release.recipe.k, detail)]
 
 
 def check_units(release: PublishedFolder, receipt: str | Path | None, original: str | Path) -> list[Finding]:
@@ -53,7 +68,7 @@ def check_units(release: PublishedFolder, receipt: str | Path | None, original: 
     findings = []
     for block in release.blocks:
         fewest = int(of_rows.in_groups(combinations_of(release.table, block["attributes"])).min())
-        holds = fewest >= max(recipe.k, block["fewest_units"])
+        holds = fewest >= max(recipe.k, block.get("fewest_units", 0))
         detail = f"counted again on {columns_phrase(block['attributes'])}: at least {fewest} share every combination"
         findings.append(Finding(_NAME, holds, f"{detail}; {recipe.k} were promised"))
     return findings

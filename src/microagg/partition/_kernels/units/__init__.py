@@ -1,0 +1,1 @@
+"""Kernels of cells that hold records of at least k units."""

@@ -1,0 +1,287 @@
+"""Units with several records: cells of k persons, what is refused, what is stated, and what only the holder counts."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+import microagg
+from declarations import nominal, numeric
+from microagg import Recipe
+from microagg.engines.rules import refuse_unsupported
+from microagg.errors import InputError, RecipeError, TableError
+from microagg.evaluation.evaluate import evaluate
+from microagg.releases.check.check import check_release
+from optional_packages import polars as pl
+
+OF_RECORDS = ("mdav", "vmdav", "near_optimal", "pcp", "zscores", "individual_ranking")
+ATTRIBUTES = {"id": "identifier", "x": numeric(), "y": numeric(), "ill": nominal(role="confidential")}
+
+
+def visits(n_others: int = 40, huge: int = 20) -> pa.Table:
+    """One person with many records that are alike, and others with one to three."""
+    rng = np.random.default_rng(0)
+    keys = ["many"] * huge + [f"p{unit}" for unit in range(n_others) for _ in range(1 + unit % 3)]
+    x = np.where(np.array(keys) == "many", 50.0, rng.normal(0, 20, len(keys)).round(1))
+    y = np.where(np.array(keys) == "many", 50.0, rng.normal(0, 20, len(keys)).round(1))
+    order = rng.permutation(len(keys))
+    ill = rng.choice(["no", "flu", "gout"], len(keys))
+    return pa.table({"id": np.array(keys)[order], "x": x[order], "y": y[order], "ill": ill[order]})
+
+
+def recipe(**changes) -> Recipe:
+    return Recipe(**({"k": 5, "unit": {"key": "id"}, "attributes": ATTRIBUTES} | changes))
+
+
+def keys_by_class(made: microagg.Release, table: pa.Table, names: list[str]) -> list[set]:
+    keys = np.array(table["id"].to_pylist())[made.origins]
+    classes: dict[tuple, set] = {}
+    for row, key in zip(zip(*(made.table[name].to_pylist() for name in names), strict=True), keys, strict=True):
+        classes.setdefault(row, set()).add(key)
+    return list(classes.values())
+
+
+# --- cells
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("method", OF_RECORDS)
+def test_a_person_with_twenty_records_is_never_alone(method, together):
+    table = visits()
+    made = microagg.release(table, recipe(method=method, unit={"key": "id", "together": together}), seed=1)
+    blocks = [["x"], ["y"]] if method == "individual_ranking" else [["x", "y"]]
+    for names in blocks:
+        assert min(map(len, keys_by_class(made, table, names))) >= 5
+    assert "id" not in made.table.column_names
+
+
+def test_all_records_of_a_unit_share_one_cell_where_that_is_asked_for():
+    table = visits()
+    made = microagg.release(table, recipe(unit={"key": "id", "together": True}))
+    combinations = {}
+    for origin, row in zip(
+        made.origins, zip(*(made.table[name].to_pylist() for name in "xy"), strict=True), strict=True
+    ):
+        combinations.setdefault(table["id"][int(origin)].as_py(), set()).add(row)
+    assert {len(some) for some in combinations.values()} == {1}
+
+
+@pytest.mark.parametrize("method", OF_RECORDS)
+def test_where_every_unit_has_one_record_the_release_is_that_without_units(method):
+    table = visits(huge=1)
+    table = table.set_column(0, "id", pa.array(range(table.num_rows)))
+    with_units, without = (
+        microagg.release(table, recipe(method=method, unit=unit, output={"order": "kept"}), seed=3)
+        for unit in ({"key": "id"}, None)
+    )
+    assert with_units.table.equals(without.table)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda unit: unit,
+        lambda unit: float(unit),
+        lambda unit: f"p{unit}",
+        lambda unit: f" P{unit} " if unit % 2 else f"p{unit}",
+        lambda unit: dt.date(2020, 1, 1) + dt.timedelta(days=unit),
+        lambda unit: f"0{unit}",
+        lambda unit: unit % 7 == 0,
+    ],
+    ids=["integers", "floats", "text", "blanks", "dates", "leading zeros", "booleans"],
+)
+def test_units_are_told_apart_by_keys_of_any_type(key):
+    numbers = np.unique(visits()["id"].to_pylist(), return_inverse=True)[1]
+    table = visits().set_column(0, "id", pa.array([key(int(number)) for number in numbers]))
+    k = 2 if pa.types.is_boolean(table["id"].type) else 5
+    made = microagg.release(table, recipe(k=k, output={"order": "kept"}))
+    if k == 5:
+        plain = visits().set_column(0, "id", pa.array(numbers))
+        assert made.table.equals(microagg.release(plain, recipe(output={"order": "kept"})).table)
+    assert min(map(len, keys_by_class(made, table, ["x", "y"]))) >= k
+
+
+def test_dataframes_of_any_library_give_the_same_release():
+    table, chosen = visits(), recipe(output={"order": "kept"})
+    expected = microagg.release(table, chosen).table
+    for given in (table.to_pandas(), table.to_pandas().astype({"id": "category"}), pl.from_arrow(table)):
+        made = microagg.release(given, chosen).table
+        columns = made.to_arrow() if hasattr(made, "to_arrow") else pa.Table.from_pandas(made, preserve_index=False)
+        assert columns["x"].to_pylist() == expected["x"].to_pylist()
+
+
+# --- what is refused
+
+
+def test_fewer_units_than_k_are_refused_with_both_counts():
+    table = pa.table({"id": ["a", "b", "c"] * 10, "x": list(range(30)), "y": list(range(30)), "ill": ["no"] * 30})
+    with pytest.raises(TableError, match=r"k = 5 needs at least 5 units of 'id'; the table has 3 \(30 records\)"):
+        microagg.release(table, recipe())
+
+
+@pytest.mark.parametrize(("keys", "codes"), [(["SECRET", None], {}), (["SECRET", " NA "], {}), ([7, -9], {"id": [-9]})])
+def test_a_record_without_a_key_is_refused_and_only_counted(keys, codes):
+    table = pa.table({"id": keys * 6, "x": list(range(12)), "y": list(range(12)), "ill": ["no"] * 12})
+    with pytest.raises(TableError, match="6 of 12 records have no 'id'") as refused:
+        microagg.release(table, recipe(k=2, input={"missing": codes}))
+    assert "SECRET" not in str(refused.value)
+
+
+def test_units_that_lie_in_several_strata_cannot_stay_together():
+    table = pa.table({"id": [f"p{i % 10}" for i in range(40)], "x": list(range(40)), "s": ["a", "b"] * 10 + ["b"] * 20})
+    attributes = {"id": "identifier", "x": numeric(), "s": nominal()}
+    chosen = {"attributes": attributes, "strata": {"by": ["s"]}, "k": 2}
+    with pytest.raises(TableError, match=r"5 units of 'id' have records in several strata .* together = false"):
+        microagg.release(table, recipe(**chosen, unit={"key": "id", "together": True}))
+    made = microagg.release(table, recipe(**chosen))
+    assert min(map(len, keys_by_class(made, table, ["x", "s"]))) >= 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"unit": {"key": "idd"}}, "'idd' is not declared. Did you mean 'id'"),
+        ({"unit": {"key": "ill"}}, r"Set \[attributes.ill\] role = 'identifier'"),
+        ({"unit": {"key": "id", "max_records": 3}}, "is for differential privacy. Leave it out"),
+        ({"method": "mic1d"}, "has no cells of records that could hold k units; 'mdav' has"),
+        ({"aggregate": {"form": "sampled"}}, r"use \[aggregate\] form = 'representative'"),
+        (
+            {"method": "near_optimal", "partition": {"certificate": True}},
+            "about cells of k records, not of k units; leave it out",
+        ),
+        (
+            {"unit": {"key": "id", "together": True}, "protect": {"ill": {"distinct_l": 2}}},
+            r"Set \[rearrange\] by = 'merge'",
+        ),
+    ],
+)
+def test_what_cannot_count_units_is_refused_with_the_line_that_mends_it(changes, said):
+    with pytest.raises(RecipeError, match=said):
+        recipe(**changes)
+
+
+def test_a_release_in_parts_refuses_units():
+    with pytest.raises(InputError, match=r"\[unit\], since records of one unit may lie in several parts"):
+        refuse_unsupported(recipe())
+
+
+def test_a_recipe_with_units_is_saved_and_loaded(tmp_path):
+    chosen = recipe(unit={"key": "id", "together": True})
+    chosen.save(tmp_path / "recipe.toml")
+    assert Recipe.load(tmp_path / "recipe.toml") == chosen
+    assert recipe().changed({"unit": None}) == recipe(unit=None)
+
+
+# --- what is stated, attested and counted again
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("units")
+    csv.write_csv(visits(), folder / "visits.csv")
+    chosen = recipe(protect={"ill": {"distinct_l": 2, "max_share": 0.9}}, rearrange={"by": "swap"})
+    made = microagg.release(microagg.read_table(folder / "visits.csv", chosen), chosen, source=folder / "visits.csv")
+    made.save(folder / "out")
+    return folder, made
+
+
+def test_the_statement_says_what_is_counted(saved):
+    _, made = saved
+    text = " ".join(str(made.statement).split())
+    for said in (
+        "Unit: all records of one unit (a person, firm or household), by 'id'.",
+        "records of at least 5 units share it",
+        "every cell holds records of at least 5 units by 'id', which is not published",
+        "--receipt RECEIPT --original INPUT",
+        "that different values are those of different units: one unit may have several of them",
+        "shares are shares of records, so that one unit with many records weighs as much as they do",
+    ):
+        assert said in text
+    assert "each person or firm has one record in the table" not in text
+
+
+def _findings(out, name, **more):
+    return [one for one in check_release(out, **more) if one.name == name]
+
+
+def test_whoever_has_the_file_alone_is_told_that_units_are_not_counted(saved):
+    (found,) = _findings(saved[0] / "out", "units")
+    assert found.holds
+    assert "stated, not counted here: every cell holds records of at least 5 units by 'id'" in found.detail
+
+
+def test_the_holder_counts_units_again(saved, tmp_path):
+    folder, _ = saved
+    (found,) = _findings(folder / "out", "units", original=folder / "visits.csv")
+    assert found.holds
+    assert "at least 5 share every combination; 5 were promised" in found.detail
+    (tmp_path / "other.csv").write_text((folder / "visits.csv").read_text() + "p1,1.0,1.0,no\n")
+    (found,) = _findings(folder / "out", "units", original=tmp_path / "other.csv")
+    assert not found.holds
+    assert "is not the input that the receipt names" in found.detail
+
+
+def test_the_holder_counts_nothing_where_there_are_no_units(tmp_path):
+    csv.write_csv(visits(), tmp_path / "visits.csv")
+    chosen = recipe(unit=None)
+    table = microagg.read_table(tmp_path / "visits.csv", chosen)
+    microagg.release(table, chosen, source=tmp_path / "visits.csv").save(tmp_path / "out")
+    with pytest.raises(InputError, match=r"has no \[unit\]"):
+        check_release(tmp_path / "out", original=tmp_path / "visits.csv")
+    assert not _findings(tmp_path / "out", "units")
+
+
+def _forged(saved, tmp_path, forge):
+    """The release with a manifest that was changed, without the receipt that would tell."""
+    import shutil
+
+    out = shutil.copytree(saved[0] / "out", tmp_path / "forged")
+    manifest = json.loads((out / "manifest.json").read_text())
+    (stage,) = [one for one in manifest["stages"] if one["stage"] == "partition"]
+    forge(manifest, stage["blocks"][0])
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    return [finding for finding in check_release(out) if not finding.holds]
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda manifest, block: block.update(fewest_units=4), "cells of 4 units, and k = 5"),
+        (lambda manifest, block: block.update(fewest_units=6), "one is missing: every cell holds"),
+        (lambda manifest, block: block.update(fewest_units=5.0), "cells of 5.0 units"),
+        (lambda manifest, block: block.update(fewest_units=999), "cells of 999 units"),
+        (lambda manifest, block: block.pop("fewest_units"), "states units, and its recipe has none"),
+        (lambda manifest, block: manifest["recipe"].pop("unit"), "does not promise what the recipe makes true"),
+    ],
+)
+def test_a_forged_count_of_units_is_found(saved, tmp_path, forge, said):
+    broken = _forged(saved, tmp_path, forge)
+    assert broken
+    assert said in " ".join(one.detail for one in broken)
+
+
+def test_an_evaluation_says_what_k_counts(saved):
+    _, made = saved
+    found = evaluate(made.original.table, made, measures=["k"])["k"]
+    assert "records are counted; those that share a combination are of at least 5 units by 'id'" in found.note
+    assert found.details["units"] >= 5.0
+    foreign = evaluate(visits(), made.table, recipe(), measures=["k"], aligned=False)["k"]
+    assert "units are not" in foreign.note
+
+
+def test_rows_left_out_leave_their_units_with_the_records_they_have():
+    table = visits()
+    x = [None if place % 6 == 0 else value for place, value in enumerate(table["x"].to_pylist())]
+    table = table.set_column(1, "x", pa.array(x))
+    for policy in ("suppress", "own_cell", "impute"):
+        for together in (False, True):
+            chosen = recipe(
+                unit={"key": "id", "together": together}, missing={"policy": policy, "small": "merge_small"}
+            )
+            made = microagg.release(table, chosen)
+            assert min(map(len, keys_by_class(made, table, ["x", "y"]))) >= 5
