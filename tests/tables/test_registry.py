@@ -64,7 +64,7 @@ def test_what_a_format_says_of_itself_is_true(tmp_path, one):
 
 def test_formats_are_found_by_name():
     assert [writable_format(name).name for name in writable_names()] == list(writable_names())
-    assert set(writable_names(keeping_labels=True)) == {"parquet", "feather", "sav", "dta"}
+    assert set(writable_names(keeping_labels=True)) == {"parquet", "feather", "arrows", "sav", "dta"}
     for name in ("cvs", "xlsx", "txt"):
         with pytest.raises(ParameterError, match=f"^format must be one of csv, .*Got '{name}' instead"):
             writable_format(name)

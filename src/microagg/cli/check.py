@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import takes_sources
 from microagg.cli.terminal import NOT_MET, explains_errors, print_json, say
 
 __all__ = ["check"]
@@ -15,8 +16,9 @@ __all__ = ["check"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("target", "original")
 def check(
-    target: Annotated[Path, typer.Argument(help="A release folder, or any table file.")],
+    target: Annotated[Path, typer.Argument(help="A release folder, or any table: a file, -, or an address.")],
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="Needed for a file.")] = None,
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k (for a file).")] = None,
     receipt: Annotated[

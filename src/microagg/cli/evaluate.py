@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import takes_sources
 from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, print_json, say, shows_progress
 
 __all__ = ["evaluate"]
@@ -16,6 +17,7 @@ __all__ = ["evaluate"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("original", "holdout", "test")
 def evaluate(
     original: Annotated[
         Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")

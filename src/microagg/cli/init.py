@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import Sources, takes_sources
 from microagg.cli.terminal import explains_errors, print_json, say
 from microagg.tables.formats.registry import registered_formats
 
@@ -16,6 +17,7 @@ __all__ = ["init"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("data")
 def init(
     data: Annotated[Path, typer.Argument(help=f"The table: {', '.join(one.name for one in registered_formats())}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recipe goes.")] = Path("recipe.toml"),
@@ -24,6 +26,7 @@ def init(
     as_json: Annotated[bool, typer.Option("--json", help="Print the guesses as JSON.")] = False,
     *,
     flags: InputFlags,
+    sources: Sources,
 ) -> None:
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
     import json
@@ -63,7 +66,7 @@ def init(
         say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")
     say(f"Read {frame.n_records} records of {len(guesses)} columns.")
     say(f"Wrote {output}: {len(guesses)} columns guessed, {decisions_in(text)} decisions marked DECIDE.")
-    say(f"Read and edit it, then: microagg release {data} -r {output} -o release/")
+    say(f"Read and edit it, then: microagg release {sources.words_for(data)} -r {output} -o release/")
     if as_json:
         print_json(
             {

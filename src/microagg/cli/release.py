@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.destination import Destination
+from microagg.cli.streams.sources import Sources, takes_sources
 from microagg.cli.terminal import (
     NO_REPORT,
     explains_errors,
@@ -34,12 +36,24 @@ _SHOWN = 12  # blocks of attributes that are listed one by one
 
 @explains_errors
 @takes_input_flags
+@takes_sources("data")
 def release(
     data: Annotated[
-        Path, typer.Argument(help="The table to protect: a file; in parts also a folder or a pattern in quotes.")
+        Path,
+        typer.Argument(
+            help="The table to protect: a file, - for standard input, the address of a table in a database; in parts "
+            "also a folder or a pattern in quotes."
+        ),
     ],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (see 'microagg init').")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; must not exist.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder to write; must not exist. With --papers: - for standard output, or a table's address.",
+        ),
+    ],
     k: Annotated[int | None, typer.Option(help="Overrides the recipe's k.")] = None,
     method: Annotated[str | None, typer.Option(help="Overrides the recipe's method.")] = None,
     epsilon: Annotated[
@@ -89,10 +103,18 @@ def release(
             "--state-total", help="The statement says what the file's releases spent (see 'microagg budget')."
         ),
     ] = False,
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
+    papers: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder for statement, manifest, report and a copy of the table, if the table itself goes to "
+            "standard output or into a database."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing folder, or table that microagg wrote.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     *,
     flags: InputFlags,
+    sources: Sources,
 ) -> None:
     """Make a release: table, statement, manifest and report, with the guarantee recounted on the written file."""
     if_interrupted(lambda: "interrupted; nothing was written")
@@ -118,13 +140,15 @@ def release(
     from microagg.tables.labels import has_labels
     from microagg.tables.phrases import columns_phrase, names_phrase
 
-    refuse_existing(output, overwrite, FILES)
+    destination = Destination.of(output, papers, as_json=as_json)
+    folder = destination.folder
+    refuse_existing(folder, overwrite, FILES)
     if sign is not None:
         require_key(sign)
     if internal_report is not None:
-        refuse_internal_place(internal_report, output, overwrite=overwrite)
-    before = _manifest_of(output)
-    if_interrupted(lambda: _told_of_interrupt(output, before))
+        refuse_internal_place(internal_report, folder, overwrite=overwrite)
+    before = _manifest_of(folder)
+    if_interrupted(lambda: _told_of_interrupt(folder, before))
     overrides: dict[str, Any] = {
         "k": k,
         "method": method,
@@ -143,10 +167,15 @@ def release(
     if taken != "local":
         if why:
             say(why)
+        if not (destination.is_folder_alone and sources.is_file(data)):
+            raise InputError(
+                "a table in parts comes from files and goes into a folder: leave out - and addresses, or choose "
+                "--engine local"
+            )
         release_in_parts(
             data,
             chosen,
-            output,
+            folder,
             engine=taken,
             workers=workers,
             master=master,
@@ -164,25 +193,29 @@ def release(
     if data.is_dir():
         data = only_file(data)
     source_name = format_of(data).name
-    target = writable_format(file_format or (source_name if source_name in writable_names() else "csv"))
+    usual = source_name if source_name in writable_names() and sources.is_file(data) else "csv"
+    target = writable_format(file_format or destination.usual_format or usual)
     strategy_of(chosen).require_room_in(target)  # before anything is spent
     Spending.of(data, chosen, seed=seed, stated=state_total)  # before the file is read, which may take long
-    with shows_progress():
-        table = read_table(data, chosen, as_text=target.is_text)
+    if chosen.entry.is_private and not sources.is_file(data):
+        say("Note: no ledger is kept of what is no file: what this release spends is recorded nowhere")
+    with shows_progress(), destination.delivery(sources.database_of(data), overwrite=overwrite) as delivery:
+        table = read_table(data, chosen, as_text=target.is_text and delivery is None)
         made = make_release(table, chosen, seed=seed, source=data, state_total=state_total)
-        if_interrupted(lambda: _told_of_interrupt(output, before))
+        if_interrupted(lambda: _told_of_interrupt(folder, before))
         with hears_report_warnings() as unreported:
-            folder = made.save(output, format=target.name, report=report, overwrite=overwrite, sign=sign)
+            made.save(folder, format=target.name, report=report, overwrite=overwrite, sign=sign, to=delivery)
         if internal_report is not None:
             kept = made
             unreported += write_internal_report(
                 lambda: kept.report(internal_report, internal=True, overwrite=overwrite), folder
             )
+    destination.send(folder, f"table.{target.name}")
     statement, written = made.statement, read_json(folder / STATEMENT)
     if as_json:
         print_json(
             {
-                "folder": str(output),
+                "folder": str(folder),
                 "files": sorted(file.name for file in folder.iterdir()),
                 "n_records": statement.n_records,
                 "n_cells": made.n_cells,
@@ -205,7 +238,7 @@ def release(
             )
     cells = f" in {made.n_cells} cells" if made.n_cells else ""
     what = "records" if own_columns_of(chosen) is None else "statistics"
-    say(f"Wrote {output}: {statement.n_records} {what}{cells}.")
+    say(f"Wrote {destination.words()}: {statement.n_records} {what}{cells}.")
     for count in written["recounts"][:_SHOWN]:
         say(
             f"Counted on the written file: every combination of {names_phrase(count['attributes'])} occurs at least "
@@ -239,10 +272,10 @@ def release(
         say(f"Note: {remark}")
     for line in made.spending.words:
         say(line)
-    say(f"What is and is not promised: {output / 'statement.txt'}")
+    say(f"What is and is not promised: {folder / 'statement.txt'}")
     if report and (folder / REPORT).is_file():
-        say(f"To read, print and sign: {output / 'report.html'}")
-    say(f"Keep, do not publish: {made.receipt_path(output)}")
+        say(f"To read, print and sign: {folder / 'report.html'}")
+    say(f"Keep, do not publish: {made.receipt_path(folder)}")
     if internal_report is not None and internal_report.is_file():
         say(f"Keep, do not publish: {internal_report}")
     for warning in unreported:

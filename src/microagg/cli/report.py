@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import takes_sources
 from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, say, shows_progress
 
 __all__ = ["report"]
@@ -15,6 +16,7 @@ __all__ = ["report"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("original")
 def report(
     original: Annotated[
         Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")

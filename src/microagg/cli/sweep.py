@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import Sources, takes_sources
 from microagg.cli.terminal import explains_errors, if_interrupted, print_json, say, shows_progress
 
 __all__ = ["sweep"]
@@ -15,6 +16,7 @@ __all__ = ["sweep"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("data")
 def sweep(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe; its [sweep] names what to try.")],
@@ -40,6 +42,7 @@ def sweep(
     as_json: Annotated[bool, typer.Option("--json", help="Print the points as JSON.")] = False,
     *,
     flags: InputFlags,
+    sources: Sources,
 ) -> None:
     """Make and measure a release for every method, k, epsilon, l, t, lambda and alpha; show which no other beats."""
     from microagg.frontier.plot import can_plot
@@ -96,7 +99,7 @@ def sweep(
         ]
         print_json({"axes": axes, "points": points, "remarks": list(frontier.remarks)})
     else:
-        typer.echo(frontier_text(frontier, lambda point: folder.command(point, str(data))))
+        typer.echo(frontier_text(frontier, lambda point: folder.command(point, sources.words_for(data))))
     drawn = ["frontier.png", "frontier.svg"] if can_plot() else []
     say(f"Wrote {output}: {', '.join(['frontier.csv', 'frontier.parquet', *drawn, 'which.txt', 'recipes/'])}")
     if not drawn:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import takes_sources
 from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 __all__ = ["tradeoff"]
@@ -15,6 +16,7 @@ __all__ = ["tradeoff"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("data")
 def tradeoff(
     data: Annotated[Path, typer.Argument(help="The table to protect.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe.")],

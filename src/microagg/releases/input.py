@@ -18,6 +18,8 @@ from microagg.releases.folder.places import MANIFEST
 from microagg.schema.attribute import Attribute, Kind, Role
 from microagg.schema.notices import how_to_read
 from microagg.tables.columns import is_text, with_columns
+from microagg.tables.databases.address import is_address
+from microagg.tables.databases.spool import fetched
 from microagg.tables.formats.registry import format_of
 from microagg.tables.frames import Frame
 from microagg.tables.phrases import columns_phrase
@@ -43,7 +45,8 @@ def read_table(path: str | os.PathLike[str], recipe: Recipe, *, as_text: bool = 
     Parameters
     ----------
     path : str or path
-        Its extension tells the format: ``.csv``, ``.parquet``, ``.sav``, ``.xlsx`` and more.
+        Its extension tells the format: ``.csv``, ``.parquet``, ``.sav``, ``.xlsx`` and more. Or the address of a table
+        in a database: ``"sqlite:///file.db?table=t"``, ``"postgresql://user@host/db?table=schema.t"``.
     recipe : Recipe
         Its ``[input]`` says how the file writes its table. Codes and names stay text, so that leading zeros survive;
         a declared numeric column that the file writes as text is read as numbers.
@@ -80,6 +83,9 @@ def read_table(path: str | os.PathLike[str], recipe: Recipe, *, as_text: bool = 
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
+    if isinstance(path, str) and is_address(path):
+        with fetched(path) as file:
+            return read_table(file, recipe, as_text=as_text)
     table = _read(Path(path), recipe, recipe.input.dialect, as_text=as_text)
     recipe.schema.check_header(table.column_names)
     return table

@@ -17,6 +17,7 @@ from microagg.privacy.verify import Recount, recount, require_k, require_public,
 from microagg.recipe.output import Formulas, follow_formula_policy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.account.spending import Spending
+from microagg.releases.delivery import Delivery, delivery_to
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
@@ -112,6 +113,7 @@ class Release:
         report: bool = False,
         overwrite: bool = False,
         sign: str | Path | None = None,
+        to: str | Delivery | None = None,
     ) -> Path:
         """Write table, statement and manifest into a new folder, whole or not at all.
 
@@ -123,7 +125,7 @@ class Release:
         ----------
         folder : path
             Must not exist, unless `overwrite`, and then be an earlier release or empty.
-        format : {"csv", "csv.gz", "tsv", "parquet", "feather", "sav", "dta"}, default "csv"
+        format : {"csv", "csv.gz", "tsv", "jsonl", "parquet", "feather", "arrows", "sav", "dta", "xlsx"}, default "csv"
             Or the name of any other registered format that is written (``microagg.tables.formats.registry``).
         report : bool, default False
             Write the public report (``report.html``, ``report.json``), too. Should it fail, the release is written
@@ -132,8 +134,16 @@ class Release:
         sign : path, optional
             A private Ed25519 key (PEM) to sign with: ``signature.json`` lets readers who have the public key tell who
             published. Needs ``pip install 'microagg[sign]'``.
+        to : str, optional
+            The address of a table in a database, ``"sqlite:///file.db?table=t"`` or ``"postgresql://..."``, into which
+            the released table goes as well. It is read back and the guarantee counted on what the database returns,
+            in one transaction, which is committed once the folder is in its place. `overwrite` replaces a table that
+            an earlier release wrote, and no other.
         """
         refuse_existing(Path(folder), overwrite, FILES)
+        if isinstance(to, str):
+            with delivery_to(to, overwrite=overwrite) as opened:
+                return self.save(folder, format=format, report=report, overwrite=overwrite, sign=sign, to=opened)
         folder = Path(folder).absolute()
         file_format, strategy = writable_format(format), strategy_of(self.recipe)
         strategy.require_room_in(file_format)
@@ -172,6 +182,10 @@ class Release:
             published = {file.name: sha256_of_file(file) for file in sorted(partial.iterdir())}
             receipt = Receipt(self.digest, self.manifest.id, published, self.origins)
             beside[receipt.name_beside(folder)] = receipt.as_json()
+            if to is not None:
+                to.put(self.frame.table, self.recipe, statement, self.manifest.id)
+        if to is not None:
+            to.commit(folder.name)
         if failure:
             warnings.warn(
                 f"the report could not be made ({failure}); the release in {folder.name!r} is whole without it. "

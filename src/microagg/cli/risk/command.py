@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
+from microagg.cli.streams.sources import takes_sources
 from microagg.cli.terminal import explains_errors, print_json, shows_progress
 
 __all__ = ["risk"]
@@ -15,6 +16,7 @@ __all__ = ["risk"]
 
 @explains_errors
 @takes_input_flags
+@takes_sources("data", "population")
 def risk(
     data: Annotated[Path, typer.Argument(help="The table, before any release.")],
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="What the columns are, and the k that is wanted.")],

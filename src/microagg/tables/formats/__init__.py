@@ -27,6 +27,7 @@ __all__ = [
 
 for _module in (  # one line per file, in the order of lists in messages and help texts
     "text",
+    "json_lines",
     "arrow",
     "spss",
     "stata",

@@ -1,10 +1,11 @@
-"""Parquet and Feather, which keep types, categories and labels as Arrow has them."""
+"""Parquet, Feather and Arrow streams, which keep types, categories and labels as Arrow has them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from microagg.errors import TableError
 from microagg.tables.columns import is_text
 from microagg.tables.formats.base import ReadOptions, WritableFormat
 from microagg.tables.formats.registry import register_format
@@ -12,7 +13,10 @@ from microagg.tables.formats.registry import register_format
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Feather", "Parquet"]
+__all__ = ["ArrowStream", "Feather", "Parquet"]
+
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 @register_format
@@ -59,6 +63,34 @@ class Feather(WritableFormat):
 
         columns = [_copy_shown_values(column) for column in table.columns]
         feather.write_feather(pa.Table.from_arrays(columns, schema=table.schema), path)
+
+
+@register_format
+class ArrowStream(WritableFormat):
+    """The same image as a stream, which programs hand to each other: the end of it tells that it is whole."""
+
+    name = "arrows"
+    title = "Arrow IPC stream"
+    keeps_labels = True
+
+    def parse(self, path: Path, options: ReadOptions) -> pa.Table:
+        import pyarrow as pa
+
+        content = path.read_bytes()
+        if not content.endswith(_END_OF_STREAM):  # Arrow takes a stream that was cut between two batches for whole
+            raise TableError(f"{path.name} is cut short: an Arrow stream says where it ends, and this one does not.")
+        with pa.ipc.open_stream(content) as stream:
+            table = stream.read_all()
+        table.validate(full=True)
+        return table
+
+    def write(self, table: pa.Table, path: Path) -> None:
+        import pyarrow as pa
+
+        columns = [_copy_shown_values(column).combine_chunks() for column in table.columns]
+        whole = pa.Table.from_arrays(columns, schema=table.schema)
+        with path.open("wb") as file, pa.ipc.new_stream(file, whole.schema) as stream:
+            stream.write_table(whole)
 
 
 def _copy_shown_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

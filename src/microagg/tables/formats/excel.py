@@ -1,4 +1,4 @@
-"""Excel: a sheet of a workbook, which is only read."""
+"""Excel: a sheet of a workbook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from microagg.errors import TableError
-from microagg.tables.formats.base import FileFormat, ReadOptions, Sniffed
+from microagg.tables.formats.base import ReadOptions, Sniffed, WritableFormat
+from microagg.tables.formats.excel_write import write_workbook
 from microagg.tables.formats.registry import register_format
 from microagg.tables.missing_codes import code_as_text
 from microagg.tables.phrases import names_phrase
@@ -31,7 +32,7 @@ _SAVE_AS = "of the spreadsheet formats only .xlsx is read; save the sheet as .xl
 
 
 @register_format
-class Excel(FileFormat):
+class Excel(WritableFormat):
     """A workbook: its cells have types, but digits that are text may be meant as numbers."""
 
     name = "xlsx"
@@ -63,6 +64,9 @@ class Excel(FileFormat):
             own = dialect if not as_text else None
             arrays.append(_type_cells(cells, as_text, own, name, name in options.number_columns))
         return pa.Table.from_arrays(arrays, names=names)
+
+    def write(self, table: pa.Table, path: Path) -> None:
+        write_workbook(table, path)
 
     def guess_layout(self, path: Path, given: Dialect, fixed: Collection[str]) -> Sniffed:
         rows = _rows_of_sheet(path, given.sheet)

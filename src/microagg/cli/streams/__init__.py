@@ -1,0 +1,1 @@
+"""Ways in and out of commands that are no files: standard input and output, tables of databases."""
