@@ -46,14 +46,16 @@ class Server:
 
     def address(self, table: str, **more: str) -> str:
         """The address of a table, as a user would write it."""
-        return f"postgresql:///postgres?{urlencode({'host': str(self._folder), 'user': self._user, **more, 'table': table})}"
+        return self._database(**more, table=table)
+
+    def _database(self, **more: str) -> str:
+        return f"postgresql:///postgres?{urlencode({'host': str(self._folder), 'user': self._user, **more})}"
 
     def run(self, *statements: str) -> list[tuple]:
         """Run SQL, and return the rows of the last statement."""
         from adbc_driver_postgresql import dbapi
 
-        address = f"postgresql:///postgres?{urlencode({'host': str(self._folder), 'user': self._user})}"
-        with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        with dbapi.connect(self._database(), autocommit=True) as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
             return cursor.fetchall() if cursor.description else []
@@ -67,7 +69,9 @@ def running() -> Iterator[Server]:
     if programs is None:
         pytest.skip("needs PostgreSQL (apt-get install postgresql)")
     before = _as_another()
-    with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp", ignore_cleanup_errors=True) as name:  # sockets' names are short
+    with tempfile.TemporaryDirectory(
+        prefix="pg-", dir="/tmp", ignore_cleanup_errors=True
+    ) as name:  # sockets' names are short
         folder = Path(name)
         if before:
             shutil.chown(folder, "postgres")

@@ -74,9 +74,9 @@ def _line(task: str, share: float) -> str:
 
 
 @contextmanager
-def lines_of_progress() -> Iterator[None]:
-    """Write lines of progress to standard error inside the block, also while compiled code is silent."""
-    lines = ProgressLines(lambda line: print(line, file=sys.stderr, flush=True), EVERY)
+def lines_of_progress(say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Say lines of progress inside the block, by default on standard error, also while compiled code is silent."""
+    lines = ProgressLines(say or (lambda line: print(line, file=sys.stderr, flush=True)), EVERY)
     done = threading.Event()
 
     def watch() -> None:

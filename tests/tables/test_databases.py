@@ -20,7 +20,9 @@ TABLE = pa.table(
         "whole": pa.array([1, None, 2**63 - 1, -(2**63)]),
         "small": pa.array([1, None, 2, -3], pa.int16()),
         "decimal": pa.array([Decimal("0.10"), None, Decimal("-12345678.91"), Decimal("5.00")], pa.decimal128(10, 2)),
-        "long decimal": pa.array([Decimal("12345678901234567890.12"), None, Decimal("0.01"), Decimal(0)], pa.decimal128(22, 2)),
+        "long decimal": pa.array(
+            [Decimal("12345678901234567890.12"), None, Decimal("0.01"), Decimal(0)], pa.decimal128(22, 2)
+        ),
         "number": pa.array([0.1, None, 1e300, 3.0]),
         "single": pa.array([0.1, None, 2.5, 3.0], pa.float32()),
         "truth": pa.array([True, None, False, True]),
@@ -28,7 +30,7 @@ TABLE = pa.table(
         "moment": pa.array([datetime(2024, 2, 29, 13, 45, 1, 4), None, datetime(1931, 1, 1), datetime(2000, 1, 1)]),
         "zoned": pa.array([datetime(2024, 2, 29, 13, 45), None, None, datetime(2000, 1, 1)], pa.timestamp("us", "UTC")),
         "clock": pa.array([time(13, 45, 1, 4), None, time(0), time(23, 59, 59)], pa.time64("us")),
-        "text": pa.array(["", None, "it's \"żółw\"\n", "NULL"]),
+        "text": pa.array(["", None, 'it\'s "żółw"\n', "NULL"]),
         'a"b; drop table "c': pa.array(["007", None, "1e5", "2024-02-29"]),
     }
 )

@@ -30,7 +30,7 @@ app = typer.Typer(
     name="microagg",
     help="Publish a table about people or firms without exposing any of them.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     # Help is shown as it is written: markup would take the [sweep] of a recipe for a style, and leave it out.
     rich_markup_mode=None,
     # A pretty traceback prints local variables, which hold records.

@@ -10,12 +10,22 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.sources import takes_sources
-from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, print_json, say, shows_progress
+from microagg.cli.terminal import (
+    Aligned,
+    Key,
+    ReceiptFile,
+    ends_in_time,
+    explains_errors,
+    print_json,
+    say,
+    shows_progress,
+)
 
 __all__ = ["evaluate"]
 
 
 @explains_errors
+@ends_in_time
 @takes_input_flags
 @takes_sources("original", "holdout", "test")
 def evaluate(

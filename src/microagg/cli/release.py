@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from microagg.cli.batch.time_limit import with_searches_in_time
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.destination import Destination
 from microagg.cli.streams.sources import Sources, takes_sources
 from microagg.cli.terminal import (
     NO_REPORT,
+    ends_in_time,
     explains_errors,
     hears_report_warnings,
     if_interrupted,
@@ -35,6 +37,7 @@ _SHOWN = 12  # blocks of attributes that are listed one by one
 
 
 @explains_errors
+@ends_in_time
 @takes_input_flags
 @takes_sources("data")
 def release(
@@ -163,6 +166,7 @@ def release(
     chosen = chosen.protecting(distinct_l=l_, t_closeness=t)
     if rearrange is not None:
         chosen = chosen.changed({"rearrange.by": rearrange})
+    chosen = with_searches_in_time(chosen)
     taken, why = choose_engine(data, chosen, engine)
     if taken != "local":
         if why:

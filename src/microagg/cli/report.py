@@ -9,12 +9,13 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.sources import takes_sources
-from microagg.cli.terminal import Aligned, Key, ReceiptFile, explains_errors, say, shows_progress
+from microagg.cli.terminal import Aligned, Key, ReceiptFile, ends_in_time, explains_errors, say, shows_progress
 
 __all__ = ["report"]
 
 
 @explains_errors
+@ends_in_time
 @takes_input_flags
 @takes_sources("original")
 def report(

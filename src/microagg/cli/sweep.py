@@ -9,12 +9,13 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.sources import Sources, takes_sources
-from microagg.cli.terminal import explains_errors, if_interrupted, print_json, say, shows_progress
+from microagg.cli.terminal import ends_in_time, explains_errors, if_interrupted, print_json, say, shows_progress
 
 __all__ = ["sweep"]
 
 
 @explains_errors
+@ends_in_time
 @takes_input_flags
 @takes_sources("data")
 def sweep(

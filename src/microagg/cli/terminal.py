@@ -18,12 +18,15 @@ import typer
 
 from microagg._progress import shown_by
 from microagg._progress_lines import lines_of_progress
+from microagg.cli.batch import time_limit
+from microagg.cli.batch.log import ERROR, PROGRESS, is_json, takes_log_form, tell
 from microagg.errors import GuaranteeError, MicroaggError, SafeNote, place_of
 
 __all__ = [
     "Aligned",
     "Key",
     "ReceiptFile",
+    "ends_in_time",
     "explains_errors",
     "fail",
     "hears_report_warnings",
@@ -42,6 +45,7 @@ BAD_INPUT = 2
 PIPE_CLOSED = 141  # what a shell reports for a program whose output nobody reads
 NO_REPORT = 3
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+TIME_OVER = 124  # what timeout(1) reports
 INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
 # How a command learns which rows of two tables belong together.
@@ -63,7 +67,7 @@ ReceiptFile = Annotated[
 
 def say(message: str) -> None:
     """Tell the person something, on standard error."""
-    typer.echo(message, err=True)
+    tell(message)
 
 
 def print_json(content: Any) -> None:
@@ -73,7 +77,7 @@ def print_json(content: Any) -> None:
 
 def fail(message: str, code: int) -> NoReturn:
     """Say why and stop."""
-    say(f"error: {message}")
+    tell(message if is_json() else f"error: {message}", ERROR)
     raise typer.Exit(code)
 
 
@@ -87,11 +91,12 @@ class _Interrupts:
     def __init__(self) -> None:
         self.count = 0
         self.message = _interrupted
+        self.limit: float | None = None
 
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Count interrupts, as libraries may make another error of one, or nothing at all."""
-        self.count, self.message = 0, _interrupted
+        self.count, self.message, self.limit = 0, _interrupted, None
         usual = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or usual is signal.SIG_IGN:
             yield
@@ -106,9 +111,18 @@ class _Interrupts:
         self.count += 1
         raise KeyboardInterrupt
 
+    def ring(self, limit: float) -> None:
+        """Take note that a time limit is over: the command ends as if it were interrupted."""
+        self.count += 1
+        self.limit = limit
+
     def end(self) -> NoReturn:
-        say(self.message())
-        raise typer.Exit(INTERRUPTED)
+        message = self.message()
+        if self.limit is None:
+            tell(message, ERROR)
+            raise typer.Exit(INTERRUPTED)
+        tell(message.replace("interrupted", f"the time limit of {self.limit:g} s is over", 1), ERROR)
+        raise typer.Exit(TIME_OVER)
 
 
 _interrupts = _Interrupts()
@@ -122,9 +136,7 @@ def if_interrupted(message: Callable[[], str]) -> None:
 
 
 def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors into a sentence and an exit code: 1 a guarantee is not met, 2 bad input, 130 an interrupt.
-
-    (3 is a release's own: it was written, whole, but without the report that was asked for.)
+    """Turn errors into a sentence and an exit code; ``docs/batch_jobs.md`` lists them. Adds ``--log-json``.
 
     An unforeseen error says where it happened and withholds its message, which might hold values of records;
     with ``MICROAGG_DEBUG=1`` it comes with its traceback.
@@ -164,7 +176,12 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
                 INTERNAL,
             )
 
-    return guarded
+    return takes_log_form(guarded)
+
+
+def ends_in_time(command: Callable[..., R]) -> Callable[..., R]:
+    """Add ``--time-limit`` to a command."""
+    return time_limit.ends_in_time(_interrupts.ring)(command)
 
 
 def _say_notes(error: BaseException) -> None:
@@ -233,8 +250,8 @@ def shows_progress() -> Iterator[None]:
 
 @contextmanager
 def _progress_bar() -> Iterator[None]:
-    if not sys.stderr.isatty():
-        with lines_of_progress():
+    if is_json() or not sys.stderr.isatty():
+        with lines_of_progress(lambda line: tell(line, PROGRESS)):
             yield
         return
     from rich.console import Console

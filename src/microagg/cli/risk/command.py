@@ -9,12 +9,13 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.sources import takes_sources
-from microagg.cli.terminal import explains_errors, print_json, shows_progress
+from microagg.cli.terminal import ends_in_time, explains_errors, print_json, shows_progress
 
 __all__ = ["risk"]
 
 
 @explains_errors
+@ends_in_time
 @takes_input_flags
 @takes_sources("data", "population")
 def risk(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from microagg.errors import TableError
 
@@ -84,7 +84,8 @@ class Address:
             if schema not in (None, "main"):
                 raise TableError("a table of an SQLite file has no schema: leave it out")
             return cls(kind, unquote(parts.path[1:]), None, table)
-        return cls(kind, urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(others), "")), schema, table)
+        query = f"?{urlencode(others)}" if others else ""  # urlunsplit would drop the slashes before an empty host
+        return cls(kind, f"postgresql://{parts.netloc}{parts.path}{query}", schema, table)
 
     @property
     def file_name(self) -> str:

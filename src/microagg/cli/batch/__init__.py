@@ -1,0 +1,1 @@
+"""What commands have for jobs that nobody watches: logs as JSON, and an end in time."""

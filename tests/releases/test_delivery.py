@@ -1,0 +1,312 @@
+"""Releases from and into databases: the same table, counted on what the database returns, whole or not at all."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import microagg
+from microagg.cli.app import app
+from microagg.errors import GuaranteeError, InputError, TableError
+from microagg.releases import delivery
+from microagg.releases.check.check import check_release
+from microagg.tables.databases.address import Address
+from microagg.tables.databases.database import connected
+from postgresql_server import running
+
+CANARY = "canary"
+HOSTILE = 'peo"ple; drop table x --'
+RECIPE = microagg.Recipe(
+    k=3,
+    attributes={
+        "name": "identifier",
+        "age": {"role": "quasi_identifier", "kind": "numeric"},
+        "born": {"role": "quasi_identifier", "kind": "numeric"},
+        "pay": {"role": "quasi_identifier", "kind": "numeric"},
+        "sick": "confidential",
+        'no"te': "non_confidential",
+        "big": "non_confidential",
+    },
+)
+N = 40
+PEOPLE = pa.table(
+    {
+        "name": [f"{CANARY}-{i}" for i in range(N)],
+        "age": pa.array([20 + 7 * i % 50 for i in range(N)], pa.int32()),
+        "born": [date(1950, 1, 1) + timedelta(days=331 * i % 9000) for i in range(N)],
+        "pay": pa.array([Decimal(1000 + 37 * i % 900) / 100 for i in range(N)], pa.decimal128(8, 2)),
+        "sick": [i % 3 == 0 for i in range(N)],
+        'no"te': [None if i % 5 == 0 else "it's" for i in range(N)],
+        "big": [2**62 + i % 4 for i in range(N)],
+    }
+)
+
+
+class SqliteFile:
+    """The part of a database that tests use."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def address(self, table):
+        return f"sqlite:///{self._path}?table={table}"
+
+    def run(self, *statements):
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+            return [connection.execute(statement).fetchall() for statement in statements][-1]
+
+    def names(self):
+        return {row[0] for row in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+class PostgresqlServer:
+    def __init__(self, server):
+        self.address, self.run = server.address, server.run
+        self.run("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public")
+
+    def names(self):
+        return {
+            row[0]
+            for row in self.run(
+                "SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+            )
+        }
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """A database that holds the people under a hostile name."""
+    if request.param == "sqlite":
+        found = SqliteFile(tmp_path / f"{CANARY}.db")
+    else:
+        found = PostgresqlServer(request.getfixturevalue("server"))
+    found.people = found.address('"' + HOSTILE.replace('"', '""') + '"')
+    fill(found.people, PEOPLE)
+    return found
+
+
+def fill(text, table, mark=""):
+    address = Address.parse(text)
+    with connected(address, writes=True) as database:
+        database.write(address, database.storable(table), mark, replaces=False)
+        database.commit()
+
+
+def content(text):
+    address = Address.parse(text)
+    with connected(address) as database:
+        return database.read(address)
+
+
+def command(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def recipe_file(tmp_path):
+    RECIPE.save(tmp_path / "recipe.toml")
+    return tmp_path / "recipe.toml"
+
+
+def by_all(table):
+    return table.sort_by([(name, "ascending") for name in table.column_names]).to_pylist()
+
+
+def test_a_table_goes_in_and_comes_out_released_in_one_command(place, recipe_file, tmp_path):
+    out, target = tmp_path / "out", place.address("released")
+    done = command("release", place.people, "-r", recipe_file, "-o", target, "--papers", out, "--json")
+    assert done.exit_code == 0, done.output
+    assert all(finding.holds for finding in check_release(out))
+    released, original = content(target), content(place.people)
+    assert released.schema.types == original.select(released.column_names).schema.types
+    assert by_all(released) == by_all(microagg.read_table(out / "table.parquet", RECIPE))
+    assert by_all(released.select(['no"te', "big"])) == by_all(original.select(['no"te', "big"]))
+    smallest = min(released.group_by(["age", "born", "pay"]).aggregate([([], "count_all")])["count_all"].to_pylist())
+    assert smallest >= RECIPE.k
+    shown = done.output + "".join(path.read_text() for path in tmp_path.rglob("*.json"))
+    assert CANARY not in shown + (out / "report.html").read_text()
+    assert "sqlite://" not in shown + done.stderr
+    assert "postgresql://" not in shown + done.stderr
+
+
+def test_a_database_is_read_from_python_and_written_from_there(place, tmp_path):
+    table = microagg.read_table(place.people, RECIPE)
+    assert by_all(table) == by_all(PEOPLE)
+    release = microagg.release(table, RECIPE)
+    release.save(tmp_path / "out", to=place.address("released"))
+    assert content(place.address("released")).num_rows == N
+    with pytest.raises(InputError, match="table 'released' exists"):
+        release.save(tmp_path / "more", to=place.address("released"))
+    release.save(tmp_path / "more", to=place.address("released"), overwrite=True)
+
+
+def test_other_tables_and_the_records_themselves_are_never_replaced(place, recipe_file, tmp_path):
+    fill(place.address("other"), PEOPLE.select(["age"]), mark="by somebody else")
+    for target, words in ((place.address("other"), "was not written by microagg"), (place.people, "would replace the")):
+        done = command(
+            "release", place.people, "-r", recipe_file, "-o", target, "--papers", tmp_path / "out", "--overwrite"
+        )
+        assert done.exit_code == 2
+        assert words in done.output
+    assert by_all(content(place.people)) == by_all(PEOPLE)
+    assert place.names() == {HOSTILE, "other"}
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("how", ["a changed value", "a broken guarantee"])
+def test_what_the_database_returns_decides(place, tmp_path, monkeypatch, how):
+    release = microagg.release(microagg.read_table(place.people, RECIPE), RECIPE)
+    target = place.address("released")
+    with connected(Address.parse(target)) as one:
+        kind = type(one)
+    read = kind.read
+
+    def altered(self, address):
+        table = read(self, address)
+        ages = [0, *table["age"].to_pylist()[1:]]
+        return table.set_column(table.column_names.index("age"), "age", pa.array(ages, table["age"].type))
+
+    monkeypatch.setattr(kind, "read", altered)
+    if how == "a broken guarantee":  # the comparison alone would find it, too: the count must not lean on it
+        monkeypatch.setattr(delivery, "same_records", lambda one, other: True)
+    words = "does not return the records" if how == "a changed value" else r"k-anonymity \(k = 3\) does not hold on the"
+    with pytest.raises(GuaranteeError, match=words):
+        release.save(tmp_path / "out", to=target)
+    assert place.names() == {HOSTILE}
+    assert not list(tmp_path.glob("out*"))
+
+
+KILLED = """
+import os, signal, sys
+import microagg
+from microagg.releases import delivery
+from microagg.tables.databases import {kind}
+
+def kill(*args, **more):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[1] == "while it is written":
+    delivery.same_records = kill
+else:
+    {kind}.{name}.commit = kill
+recipe = microagg.Recipe.load(sys.argv[2])
+release = microagg.release(microagg.read_table(sys.argv[3], recipe), recipe)
+release.save(sys.argv[5], to=sys.argv[4], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "when"),
+    [
+        ("postgresql", "while it is written"),
+        ("postgresql", "before it is committed"),
+        ("sqlite", "before it is committed"),
+    ],
+    indirect=["place"],
+)
+def test_killed_in_the_middle_the_database_is_as_before(place, recipe_file, tmp_path, when):
+    target, out = place.address("released"), tmp_path / "out"
+    microagg.release(PEOPLE, RECIPE).save(out, to=target)
+    before, manifest = by_all(content(target)), (out / "manifest.json").read_bytes()
+    kind = Address.parse(target).kind
+    script = KILLED.format(kind=kind, name=kind.capitalize())
+    words = [when, str(recipe_file), place.people, target, str(out)]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, timeout=120)
+    assert done.returncode == -9, done.stderr
+    assert by_all(content(target)) == before
+    assert by_all(content(place.people)) == by_all(PEOPLE)
+    if when == "while it is written":
+        assert (out / "manifest.json").read_bytes() == manifest
+    assert all(finding.holds for finding in check_release(out))
+    microagg.release(PEOPLE, RECIPE).save(tmp_path / "again", to=target, overwrite=True)  # nothing is locked
+
+
+def test_a_table_that_the_database_cannot_hold_is_refused_before_anything_stays(place, tmp_path):
+    recipe = microagg.Recipe(
+        k=2, attributes={"x": {"role": "quasi_identifier", "kind": "numeric"}, "y": "confidential"}
+    )
+    table = pa.table({"x": [1, 1, 2, 2], "y": pa.array([2**64 - 1, 1, 2, 3], pa.uint64())})
+    with pytest.raises(TableError, match="column 'y' of type uint64") as caught:
+        microagg.release(table, recipe).save(tmp_path / "out", to=place.address("released"))
+    assert str(2**64 - 1) not in str(caught.value)
+    assert place.names() == {HOSTILE}
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_refusals_of_a_server_quote_neither_password_nor_value(server, tmp_path):
+    for address, words in (
+        (server.address("nothing"), "there is no table 'nothing'"),
+        (server.address("t", user="nobody-canary"), "PostgreSQL refused to connect"),
+        ("postgresql://canary:canary@127.0.0.1:1/canary?table=t", "PostgreSQL refused to connect"),
+    ):
+        with pytest.raises(TableError, match=words) as caught:
+            microagg.read_table(address, RECIPE)
+        assert CANARY not in str(caught.value)
+        assert caught.value.__context__ is None or caught.value.__suppress_context__
+    server.run("CREATE ROLE reader LOGIN")
+    with pytest.raises(TableError, match=r"permission for it \(SQLSTATE 42501\)"):
+        microagg.release(PEOPLE, RECIPE).save(tmp_path / "out", to=server.address("pg_catalog.t", user="reader"))
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_columns_of_types_that_are_not_published_can_be_identifiers(server):
+    server.run(
+        "DROP TABLE IF EXISTS odd",
+        "CREATE TABLE odd (u uuid, j jsonb, b bytea, a int[], n numeric, e numeric(6, 2), c char(3), t timestamptz)",
+        "INSERT INTO odd VALUES (gen_random_uuid(), '{\"a\": 1}', '\\x01', '{1,2}', 1.5, 2.5, 'x', '2024-02-29Z')",
+        "INSERT INTO odd VALUES (NULL, NULL, NULL, NULL, 100.25, NULL, NULL, NULL)",
+    )
+    table = content(server.address("odd"))
+    kinds = {field.name: str(field.type) for field in table.schema}
+    assert kinds == {
+        **dict.fromkeys("ujbac", "string"),
+        "n": "decimal128(5, 2)",
+        "e": "decimal128(6, 2)",
+        "t": "timestamp[us, tz=UTC]",
+    }
+    assert table["n"].to_pylist() == [Decimal("1.50"), Decimal("100.25")]
+    assert table["j"].to_pylist() == ['{"a": 1}', None]
+    server.run("INSERT INTO odd (n) VALUES ('NaN')")
+    with pytest.raises(TableError, match="column 'n' has 1 numbers that are NaN"):
+        content(server.address("odd"))
+
+
+def test_a_release_in_one_transaction_does_not_see_what_others_change(server, recipe_file, tmp_path, monkeypatch):
+    """The state of the source is that of the begin, also for what is written beside it."""
+    place = PostgresqlServer(server)
+    fill(place.address("people"), PEOPLE)
+    from microagg.releases import pipeline
+
+    made = pipeline.release
+
+    def meanwhile(*args, **more):
+        place.run("DELETE FROM people")
+        return made(*args, **more)
+
+    monkeypatch.setattr(pipeline, "release", meanwhile)
+    done = command(
+        "release",
+        place.address("people"),
+        "-r",
+        recipe_file,
+        "-o",
+        place.address("released"),
+        "--papers",
+        tmp_path / "out",
+    )
+    assert done.exit_code == 0, done.output
+    assert content(place.address("released")).num_rows == N
+    assert json.loads((tmp_path / "out" / "statement.json").read_text())["n_records"] == N
