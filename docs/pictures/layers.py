@@ -86,7 +86,7 @@ def room_of(module: str) -> str:
     if module in FACADE:
         return "facade"
     is_file = (SOURCE / f"{first}.py").exists()
-    return "ground" if is_file or first == "_kernels" else first
+    return "ground" if is_file or first in ("_kernels", "_notebook") else first
 
 
 def imports() -> Iterator[Import]:

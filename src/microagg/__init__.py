@@ -20,6 +20,7 @@ from microagg._version import __version__
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.engines.evaluation.evaluate_files import evaluate_files
+    from microagg.engines.evaluation.write_report import write_report
     from microagg.engines.release_files import release_files
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from microagg.explanations.explanation import Explanation
     from microagg.frontier.frontier import Frontier
     from microagg.frontier.sweep import sweep
+    from microagg.frontier.tradeoff import Tradeoff, tradeoff
     from microagg.partition import (
         MDAV,
         VMDAV,
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
         refine,
     )
     from microagg.partition.rearrange.arrays import rearrange
+    from microagg.recipe.drafts.draft import Draft, init
     from microagg.recipe.recipe import Recipe
     from microagg.releases.account.account import Account
+    from microagg.releases.check.result import CheckResult, check
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
@@ -57,7 +61,9 @@ __all__ = [
     "VMDAV",
     "Account",
     "Attribute",
+    "CheckResult",
     "Comparison",
+    "Draft",
     "Evaluation",
     "Explanation",
     "Frontier",
@@ -75,19 +81,24 @@ __all__ = [
     "RiskAssessment",
     "Schema",
     "Taxonomy",
+    "Tradeoff",
     "__version__",
     "assess_risk",
+    "check",
     "compare",
     "datasets",
     "evaluate",
     "evaluate_files",
     "explain",
+    "init",
     "read_table",
     "rearrange",
     "refine",
     "release",
     "release_files",
     "sweep",
+    "tradeoff",
+    "write_report",
 ]
 
 _HOME = {
@@ -124,6 +135,13 @@ _HOME = {
     "release": "microagg.releases.pipeline",
     "release_files": "microagg.engines.release_files",
     "sweep": "microagg.frontier.sweep",
+    "CheckResult": "microagg.releases.check.result",
+    "check": "microagg.releases.check.result",
+    "Draft": "microagg.recipe.drafts.draft",
+    "init": "microagg.recipe.drafts.draft",
+    "Tradeoff": "microagg.frontier.tradeoff",
+    "tradeoff": "microagg.frontier.tradeoff",
+    "write_report": "microagg.engines.evaluation.write_report",
 }
 
 

@@ -31,48 +31,34 @@ def init(
     """Guess roles, kinds and bounds of a table's columns into a commented recipe to edit."""
     import json
 
-    from microagg.recipe.output import ask_about_formulas
-    from microagg.recipe.recipe import Recipe
+    from microagg.recipe.drafts.draft import draft_of_file
     from microagg.releases.folder.atomic import refuse_existing, write_file_whole
-    from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
-    from microagg.schema.input_section import input_lines
-    from microagg.schema.look import look_at
     from microagg.tables.formats.declared_missing import declared_missing_phrase
-    from microagg.tables.frames import Frame
-    from microagg.tables.leading_zeros import columns_with_leading_zeros
     from microagg.tables.phrases import columns_phrase
 
     refuse_existing(output, overwrite)
-    looked = look_at(data, flags.dialect_for_draft(), set(flags.given))
-    frame = Frame.wrap(looked.table)
-    codes = columns_with_leading_zeros(data, looked.table, looked.dialect)
-    guesses = guess_schema(frame, codes=codes, notices=looked.notices)
-    lines = input_lines(looked.dialect, looked.decisions, looked.notices)
-    text = draft_recipe(guesses, table_name=data.name, n_records=frame.n_records, k=k, input_lines=lines)
-    text += ask_about_formulas(frame.table)
-    if any(guess.role == "quasi_identifier" for guess in guesses):
-        Recipe.loads(text)  # a draft that could not be used would be worse than none
-    else:
+    draft, _ = draft_of_file(data, k, flags.dialect_for_draft(), set(flags.given))
+    if not draft.has_quasi_identifiers:
         say("no column looks like a quasi-identifier: declare at least one before a release")
     declared_missing = declared_missing_phrase(data)
     if declared_missing:
         say(f"Note: {declared_missing}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_file_whole(output, text)
-    for one in looked.decisions:
+    write_file_whole(output, draft.text)
+    for one in draft.decisions:
         chosen = "undecided" if one.value is None else json.dumps(one.value, ensure_ascii=False)
         say(f"[input] {one.key}: {chosen} ({one.reason})")
-    if looked.dialect.missing:
-        say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")
-    say(f"Read {frame.n_records} records of {len(guesses)} columns.")
-    say(f"Wrote {output}: {len(guesses)} columns guessed, {decisions_in(text)} decisions marked DECIDE.")
+    if draft.dialect.missing:
+        say(f"[input] missing: codes of {columns_phrase(list(draft.dialect.missing))}")
+    say(f"Read {draft.n_records} records of {len(draft.guesses)} columns.")
+    say(f"Wrote {output}: {len(draft.guesses)} columns guessed, {draft.n_to_decide} decisions marked DECIDE.")
     say(f"Read and edit it, then: microagg release {sources.words_for(data)} -r {output} -o release/")
     if as_json:
         print_json(
             {
                 "recipe": str(output),
-                "decisions": decisions_in(text),
-                "input": [{"key": one.key, "value": one.value, "reason": one.reason} for one in looked.decisions],
+                "decisions": draft.n_to_decide,
+                "input": [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.decisions],
                 "guesses": [
                     {
                         "column": guess.name,
@@ -82,7 +68,7 @@ def init(
                         "decide": guess.decide,
                         "n_missing": guess.n_missing,
                     }
-                    for guess in guesses
+                    for guess in draft.guesses
                 ],
             }
         )

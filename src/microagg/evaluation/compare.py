@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import Any, Literal
 
+from microagg._notebook.html import html_of_rows, html_of_sections
 from microagg.errors import ParameterError
 from microagg.evaluation.result import Evaluation, Measure
 from microagg.evaluation.text import columns_of_text, number
@@ -99,6 +100,24 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.evaluations)} evaluations>"
+
+    def _repr_html_(self) -> str:
+        tables = []
+        for about in ("utility", "risk"):
+            had = [row for row in self._rows() if row["about"] == about and self._has_value(row["name"])]
+            rows = [
+                [
+                    row["name"],
+                    *(number(row[who]) + "*" * (row["best"] == who) for who in self.evaluations),
+                    row["better"],
+                ]
+                for row in had
+            ]
+            tables += [html_of_rows([about, *self.evaluations, "better"], rows)] if rows else []
+        return html_of_sections("Comparison; * is the best", *tables)
 
 
 def compare(evaluations: Mapping[str, Evaluation]) -> Comparison:

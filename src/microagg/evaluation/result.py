@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal
 
+from microagg._notebook.html import html_of_prose, html_of_rows, html_of_sections
+from microagg._notebook.picture import Picture
 from microagg._typing import FloatArray
 
 __all__ = ["NOTICE", "About", "Better", "Evaluation", "Measure", "PerRecord", "RowKind", "Sampled", "Values"]
@@ -232,6 +234,36 @@ class Evaluation:
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {len(self._had('utility'))} measures of utility, {len(self._had('risk'))} of risk>"
+
+    def _had(self, about: str) -> list[Measure]:
+        return [one for one in self.measures if one.about == about and one.value is not None]
+
+    def _repr_html_(self) -> str:
+        from microagg.evaluation.text import measure_row
+
+        header = ("value", "by chance", "range", "better")
+        tables = [
+            html_of_rows((about, *header), [measure_row(one) for one in had])
+            for about in ("utility", "risk")
+            if (had := self._had(about))
+        ]
+        sampled = [] if self.sampled is None else [html_of_prose(self.sampled.as_text())]
+        return html_of_sections("Evaluation", *tables, *sampled)
+
+    def plot(self) -> Picture:
+        """Draw each measure that has a range between the worst and the best it can be; needs the extra ``plot``."""
+        from microagg._notebook.measures import PlacedMeasure, draw_measures
+
+        placed = [
+            PlacedMeasure(one.name, about, one.value, one.low, one.high, one.baseline, one.better)
+            for about in ("utility", "risk")
+            for one in self._had(about)
+            if one.value is not None and one.low is not None and one.high is not None
+        ]
+        return draw_measures(placed)
 
     def as_dict(self) -> dict[str, Any]:
         """The measures by name, as plain dicts; with ``sampled`` before them if not all records were looked at."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from microagg.evaluation.result import Evaluation, Measure
 
-__all__ = ["columns_of_text", "evaluation_text", "number"]
+__all__ = ["columns_of_text", "evaluation_text", "measure_row", "number"]
 
 
 def number(value: float | None) -> str:
@@ -50,7 +50,7 @@ def evaluation_text(evaluation: Evaluation, *, details: bool = False) -> str:
             continue
         rows = [[about, "value", "by chance", "range", "better"]]
         for measure in had:
-            rows.append(_row(measure))
+            rows.append(measure_row(measure))
             if details:
                 rows += [[f"  {of}", number(value), "", "", ""] for of, value in measure.details.items()]
         parts.append(columns_of_text(rows, left=(0, 3, 4)))
@@ -59,7 +59,8 @@ def evaluation_text(evaluation: Evaluation, *, details: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def _row(measure: Measure) -> list[str]:
+def measure_row(measure: Measure) -> list[str]:
+    """A measure's name, value, what chance alone would reach, its range, and which way is better."""
     spread = "" if measure.spread is None else f" +- {measure.spread:.2g}"
     limits = f"{number(measure.low)} .. {number(measure.high)}"
     return [measure.name, f"{number(measure.value)}{spread}", number(measure.baseline), limits, measure.better]

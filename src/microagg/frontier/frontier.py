@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
+from microagg._notebook.html import html_of_rows, html_of_sections
+from microagg._notebook.picture import Picture
 from microagg.errors import ParameterError, did_you_mean
 from microagg.evaluation.measures import all_measures, measure_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from microagg.evaluation.text import number
 
 __all__ = ["Axes", "Frontier", "FrontierPoint", "axes_for", "check_axes", "undominated"]
 
@@ -187,11 +189,40 @@ class Frontier:
             columns[f"{measured}_spread"] = pa.array([point.spreads.get(name) for point in self.points], pa.float64())
         return table_from_arrow(pa.table(columns), kind)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw risk against utility into a PNG, SVG or PDF file; needs Matplotlib (the extra ``plot``)."""
-        from microagg.frontier.plot import plot_frontier
+    def plot(self, path: str | Path | None = None) -> Picture | None:
+        """Draw risk against utility into a PNG, SVG or PDF file; without one, return a picture that a notebook shows.
 
-        plot_frontier(self, path)
+        Needs Matplotlib (the extra ``plot``).
+        """
+        from microagg.frontier.plot import can_plot, plot_frontier
+
+        if path is not None:
+            plot_frontier(self, path)
+            return None
+        if not can_plot():
+            raise ParameterError("pictures need Matplotlib: pip install 'microagg[plot]'")
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "frontier.svg"
+            plot_frontier(self, file)
+            return Picture(file.read_text(encoding="utf-8"))
+
+    def __repr__(self) -> str:
+        return f"<Frontier: {len(self.points)} releases by {self.axes.utility} and {self.axes.risk}>"
+
+    def _repr_html_(self) -> str:
+        best = {point.name for point in self.best()}
+        names = [self.axes.utility, self.axes.risk]
+        rows = [
+            [
+                point.name,
+                point.guarantee,
+                *(number(point.values.get(name)) for name in names),
+                "*" * (point.name in best),
+            ]
+            for point in self.points
+        ]
+        table = html_of_rows(["release", "promises", *names, "beaten by no other"], rows)
+        return html_of_sections("Frontier; internal: measured on the original records, not for publication", table)
 
     def as_text(self) -> str:
         """Which points to consider, in words."""

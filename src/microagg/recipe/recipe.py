@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from microagg._notebook.html import html_of_rows, html_of_sections
 from microagg.errors import RecipeError, did_you_mean
 from microagg.methods.catalogue import find_method, method_named
 from microagg.methods.method import Method
@@ -327,6 +328,20 @@ class Recipe(BaseModel):
 
         content = self.model_dump(mode="python", exclude_none=True, exclude_defaults=True, by_alias=True)
         return tomlkit.dumps(content | {"k": self.k})
+
+    def __repr__(self) -> str:
+        return f"<Recipe: {self.method}, k = {self.k}, {len(self.attributes)} columns>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, one.role, one.kind or "", "" if one.bounds is None else " to ".join(map(str, one.bounds)))
+            for name, one in self.attributes.items()
+        ]
+        others = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True, by_alias=True)
+        chosen = [(key, value) for key, value in others.items() if key not in ("attributes", "method", "k")]
+        tables = [html_of_rows(("column", "role", "kind", "bounds"), rows)]
+        tables += [html_of_rows(("table", "what is chosen"), chosen)] if chosen else []
+        return html_of_sections(f"Recipe: {self.method}, k = {self.k}", *tables)
 
     def save(self, path: str | Path) -> None:
         """Write the recipe as a TOML file."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from microagg._notebook.html import html_of_rows, html_of_sections
+from microagg._notebook.picture import Picture
 from microagg.errors import ReportWarning, place_of
 from microagg.methods.output import Block
 from microagg.privacy.verify import Recount, recount, require_k, require_public, values_out_of_type
@@ -92,6 +94,36 @@ class Release:
     @property
     def table(self) -> Any:
         return self.frame.native
+
+    def __repr__(self) -> str:
+        return f"<Release: {len(self.frame.names)} columns; {repr(self.statement)[1:-1]}>"
+
+    def _repr_html_(self) -> str:
+        named = self.recipe.attributes
+        rows = [
+            (name, named[name].role if name in named else "", self.frame.table.schema.field(name).type)
+            for name in self.frame.names
+        ]
+        columns = html_of_rows(("published column", "role", "type"), rows)
+        return html_of_sections(
+            "Release: .table is the table, .save(folder) writes it", columns, self.statement._repr_html_()
+        )
+
+    def plot(self, *, original: bool = False) -> Picture:
+        """Draw how the values of each published column are spread; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        original : bool, default False
+            Whether the records before the release are drawn behind, where there are some; such a picture is internal.
+        """
+        from microagg._notebook.columns import draw_columns
+
+        before = self.original if original else None
+        return draw_columns(
+            {name: self.frame.column(name).array for name in self.frame.names},
+            {} if before is None else {name: before.column(name).array for name in before.names},
+        )
 
     @property
     def partition(self) -> npt.NDArray[np.int64]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from microagg._notebook.html import html_of_prose, html_of_sections
 from microagg.privacy.guarantee import Guarantee
 from microagg.privacy.unit_clauses import RECORDS_OF_UNITS
 from microagg.privacy.verify import Recount
@@ -120,6 +121,16 @@ class Statement:
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<Statement: {self._promised()}; {'' if self.for_publication else 'not '}for publication>"
+
+    def _repr_html_(self) -> str:
+        return html_of_sections(f"Statement: {self._promised()}", html_of_prose(str(self)))
+
+    def _promised(self) -> str:
+        titles = list(dict.fromkeys(guarantee.title for guarantee in self.guarantees))
+        return printable(f"{', '.join(titles) or 'nothing is promised'}, {self.n_records:,} records")
 
     def __str__(self) -> str:
         lines = [line for key, value in self.about.items() for line in _paragraph(f"{key.capitalize()}: {value}")]

@@ -77,11 +77,11 @@ class Sources:
             )
         if not together:
             with connected(address) as database:
-                path = self._stack.enter_context(spooled_table(database.read(address), address))
+                path = self._stack.enter_context(spooled_table(database.read(address), address.file_name))
             self._spooled.add(path)
             return path
         database = self._stack.enter_context(connected(address, writes=True))
-        path = self._stack.enter_context(spooled_table(database.read(address), address))
+        path = self._stack.enter_context(spooled_table(database.read(address), address.file_name))
         self._spooled.add(path)
         self._databases[path] = database
         return path

@@ -82,15 +82,15 @@ def fetched(text: str) -> Iterator[Path]:
     address = Address.parse(text)
     with connected(address) as database:
         table = database.read(address)
-    with spooled_table(table, address) as path:
+    with spooled_table(table, address.file_name) as path:
         yield path
 
 
 @contextmanager
-def spooled_table(table: pa.Table, address: Address) -> Iterator[Path]:
-    """A table that was read from a database as a file that keeps its types, named like the table."""
+def spooled_table(table: pa.Table, name: str) -> Iterator[Path]:
+    """A table as a file of this name that keeps its types."""
     from pyarrow import feather
 
-    with _in_memory(f"{address.file_name}.feather") as path:
+    with _in_memory(f"{name}.feather") as path:
         feather.write_feather(table, str(path))
         yield path

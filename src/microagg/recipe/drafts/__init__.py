@@ -1,0 +1,1 @@
+"""Recipes that are guessed from a table, to be read and edited."""
