@@ -13,7 +13,7 @@ AGED := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W 
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-oldest test-minimal coverage campaign lint hooks bench clean environment
+.PHONY: help demo test test-spark test-oldest test-minimal wheel test-wheel coverage campaign lint hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -38,6 +38,10 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.test
 
 $(VENV)/.coverage: pyproject.toml $(VENV)/.test
 	$(BIN)/python $(INSTALL) --editable '.[coverage]'
+	@touch $@
+
+$(VENV)/.package: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python tools/dependency_group.py package | $(BIN)/python $(INSTALL) --requirement /dev/stdin
 	@touch $@
 
 $(VENV)/.hooks: pyproject.toml $(VENV)/.lint
@@ -77,6 +81,14 @@ test-oldest: $(OLDEST)/.test  ## the suite with the lowest versions that pyproje
 
 test-minimal: $(MINIMAL)/.test  ## the suite without any extra: what needs one is skipped, with its name
 	NUMBA_CACHE_DIR=$(abspath $(MINIMAL))/numba $(MINIMAL)/bin/python -m pytest -n 2 -rs $(PYTEST_OPTIONS)
+
+wheel: $(VENV)/.package  ## build wheel and source distribution into dist/, and look at their metadata
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
+test-wheel: wheel  ## install the wheel into an empty environment and run the demonstration from there
+	tools/wheel.sh $(BIN)/python
 
 coverage: $(VENV)/.coverage  ## which lines of src the tests run; CONTRIBUTING.md has the figure
 	$(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) --cov --cov-report= --ignore tests/campaigns

@@ -1,7 +1,7 @@
 """Run the notebooks of examples/ and write what their cells show. Run: python tools/notebooks.py
 
-A cell is run as Python alone would run it, so nothing of Jupyter is needed. `tests/examples` holds what is stored against what
-the cells show.
+A cell is run as Python alone would run it, so nothing of Jupyter is needed. `tests/examples` holds what is stored
+against what the cells show.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ def shown_by(path: Path) -> list[list[dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            return [
-                _run("".join(cell["source"]), names, f"{path.name}, cell {i + 1}", i + 1)
-                for i, cell in enumerate(cells)
-            ]
+            numbered = enumerate(("".join(cell["source"]) for cell in cells), start=1)
+            return [_run(source, names, f"{path.name}, cell {count}", count) for count, source in numbered]
         finally:
             os.chdir(before)
 

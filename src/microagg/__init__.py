@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from microagg.evaluation.result import Evaluation
     from microagg.explanations.explain import explain
     from microagg.explanations.explanation import Explanation
+    from microagg.explanations.lists import list_measures, list_methods
     from microagg.frontier.frontier import Frontier
     from microagg.frontier.sweep import sweep
     from microagg.frontier.tradeoff import Tradeoff, tradeoff
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
     from microagg.releases.account.account import Account
     from microagg.releases.check.result import CheckResult, check
+    from microagg.releases.folder.signing import make_keys
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
@@ -91,6 +93,9 @@ __all__ = [
     "evaluate_files",
     "explain",
     "init",
+    "list_measures",
+    "list_methods",
+    "make_keys",
     "read_table",
     "rearrange",
     "refine",
@@ -102,6 +107,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "list_methods": "microagg.explanations.lists",
+    "list_measures": "microagg.explanations.lists",
+    "make_keys": "microagg.releases.folder.signing",
     "MDAV": "microagg.partition.mdav",
     "VMDAV": "microagg.partition.vmdav",
     "IndividualRanking": "microagg.partition.ranking",

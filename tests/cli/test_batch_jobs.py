@@ -34,10 +34,9 @@ def files(tmp_path, monkeypatch):
     columns = {name: rng.normal(size=3000) for name in "abc"} | {"s": [CANARY + i % 7 for i in range(3000)]}
     parquet.write_table(pa.table(columns), "people.parquet")
     attributes = "".join(f'{name} = {{role = "quasi_identifier", kind = "numeric"}}\n' for name in "abc")
+    confidential = 's = {role = "confidential", kind = "nominal"}\n'
     for method, more in (("mdav", ""), ("near_optimal", '[partition]\neffort = "best"\n')):
-        Path(f"{method}.toml").write_text(
-            f'k = 4\nmethod = "{method}"\n{more}[attributes]\n{attributes}s = {{role = "confidential", kind = "nominal"}}\n'
-        )
+        Path(f"{method}.toml").write_text(f'k = 4\nmethod = "{method}"\n{more}[attributes]\n{attributes}{confidential}')
     return tmp_path
 
 

@@ -20,26 +20,14 @@ def methods(
 ) -> None:
     """List the methods a recipe can name, with their stages and what they promise."""
     from microagg.errors import ParameterError, did_you_mean
+    from microagg.explanations.lists import list_methods
     from microagg.methods.catalogue import METHODS, PAPERS
 
     if paper is not None and paper not in PAPERS:
         raise ParameterError(f"--paper must be one of {', '.join(PAPERS)}. Got {paper!r}.{did_you_mean(paper, PAPERS)}")
     listed = METHODS if paper is None else {method.name: method for method in PAPERS[paper].values()}
     if as_json:
-        print_json(
-            [
-                {
-                    **({"number": method.number} if method.number else {}),
-                    "name": method.name,
-                    "title": method.title,
-                    "summary": method.summary,
-                    "stages": method.stages,
-                    "guarantee": method.guarantee,
-                    "reference": method.reference,
-                }
-                for method in listed.values()
-            ]
-        )
+        print_json(list_methods(paper))
         return
     for method in listed.values():
         typer.echo(f"{f'{method.number} ' if method.number else ''}{method.name}: {method.summary}")

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from microagg._typing import FloatArray, IntArray
 from microagg._validation import Constraint, Flag, Integer, check_parameters
 from microagg.errors import ParameterError
 from microagg.methods.catalogue import METHODS, find_method
+from microagg.methods.method import Method
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Microaggregate"]
@@ -48,8 +49,8 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     Notes
     -----
     *Promised*: every row that `fit_transform` returns occurs at least k times in it, within its group if there are
-    groups. *Not promised*: `y` and `sample_weight` are as they were, row by row; a model can still learn from a group of
-    k who are alike; and nothing is differentially private. `fit` followed by `transform` protects nothing, as rows that
+    groups. *Not promised*: `y` and `sample_weight` are as they were, row by row; a model can still learn from k rows
+    that are alike; and nothing is differentially private. `fit` followed by `transform` protects nothing, as rows that
     `transform` gets are new rows: only `fit_transform` does, which is what pipelines call. To publish a table take
     :func:`microagg.release`.
 
@@ -84,7 +85,7 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         y : ignored
         groups : array of shape (n_rows,), optional
         """
-        self._cells_of(X, groups)
+        self._checked(X, groups)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Any:
@@ -112,10 +113,11 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def transform(self, X: Any) -> Any:
         """New rows, unchanged."""
+        check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=_TYPES, copy=True)
 
-    def _cells_of(self, X: Any, groups: Any) -> tuple[npt.NDArray[Any], IntArray]:
-        """The rows as numbers, and the cell of each."""
+    def _checked(self, X: Any, groups: Any) -> tuple[npt.NDArray[Any], IntArray, Method]:
+        """The rows as numbers, the group of each, and how cells are formed."""
         check_parameters(type(self).__name__, self.constraints, {"k": self.k, "standardize": self.standardize})
         entry = find_method(self.method)
         if entry is None or not entry.has_cells or entry.partitions != "records" or entry.is_private:
@@ -133,15 +135,19 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             names, of_row = np.unique(np.asarray(groups), return_inverse=True)
             n_groups = len(names)
         counts = np.bincount(of_row, minlength=n_groups)
-        if counts.min() < self.k:
-            raise ParameterError(
-                f"{int((counts < self.k).sum())} of {n_groups} groups have fewer than k = {self.k} rows"
-            )
+        n_small = int((counts < self.k).sum())
+        if n_small:
+            raise ParameterError(f"{n_small} of {n_groups} groups have fewer than k = {self.k} rows")
+        return rows, of_row, entry
+
+    def _cells_of(self, X: Any, groups: Any) -> tuple[npt.NDArray[Any], IntArray]:
+        """The rows as numbers, and the cell of each."""
+        rows, of_row, entry = self._checked(X, groups)
         space = self._space(rows)
         chance = {"random_state": self.random_state} if entry.searches_by_chance else {}
         labels = np.empty(len(rows), dtype=np.int64)
         self.n_cells_ = 0
-        for group in range(n_groups):
+        for group in range(int(of_row.max()) + 1):
             members = np.flatnonzero(of_row == group)
             fitted = entry.partitioner(self.k, **chance).fit(space[members])
             labels[members] = fitted.labels_ + self.n_cells_

@@ -28,24 +28,10 @@ def measures(
 ) -> None:
     """List measures: what each says, which direction is better, its range and what it needs."""
     from microagg.evaluation.measures import all_measures
-    from microagg.explanations.of_catalogues import explained_measures
+    from microagg.explanations.lists import list_measures
 
-    defined = {one.name: one for one in all_measures()}
     chosen = _chosen(which or [], all_measures())
-    rows: list[dict[str, Any]] = [
-        {
-            "name": one.name,
-            "about": defined[one.name].about,
-            "group": defined[one.name].group,
-            "better": defined[one.name].better,
-            "range": one.range,
-            "needs": [str(need) for need in defined[one.name].needs],
-            "default": defined[one.name].default,
-            "summary": one.summary,
-        }
-        for one in explained_measures()
-        if one.name in chosen
-    ]
+    rows = [row for row in list_measures() if row["name"] in chosen]
     if as_json:
         print_json(rows)
         return

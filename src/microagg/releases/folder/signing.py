@@ -19,11 +19,20 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.privacy.verify import Finding
 from microagg.releases.folder.json_files import read_json
+from microagg.releases.folder.places import refuse_place
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["SIGNATURE", "check_signature", "fingerprint_of", "require_key", "sign_manifest", "write_key_pair"]
+__all__ = [
+    "SIGNATURE",
+    "check_signature",
+    "fingerprint_of",
+    "make_keys",
+    "require_key",
+    "sign_manifest",
+    "write_key_pair",
+]
 
 SIGNATURE = "signature.json"
 ALGORITHM = "Ed25519"
@@ -51,6 +60,19 @@ def sign_manifest(manifest: bytes, key: str | Path) -> str:
         "signature": base64.b64encode(private.sign(_message(manifest))).decode(),
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def make_keys(name: str | Path) -> tuple[Path, Path]:
+    """Make a private key to sign releases with, and the public key that readers check them with; as ``microagg keygen``.
+
+    Parameters
+    ----------
+    name : path
+        The files are called ``NAME.pem``, for nobody else, and ``NAME.pub.pem``.
+    """
+    path = Path(name)
+    refuse_place(path, what="key")
+    return write_key_pair(path)
 
 
 def write_key_pair(path: Path) -> tuple[Path, Path]:
