@@ -30,7 +30,7 @@ A_TOUR = {"demo"}  # of other commands, on data that it makes up
 ELSEWHERE = {
     "check": {"k": "Recipe.changed", "target": "target"},
     "report": {"output": "path"},
-    "risk": {"data": "table"},
+    "risk": {"data": "table", "threshold": "thresholds"},
     "init": {"data": "table", "output": "Draft.save", "overwrite": "Draft.save"},
 }
 

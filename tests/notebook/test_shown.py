@@ -1,4 +1,4 @@
-"""What a notebook shows of results: short names, tables in which nothing of the data is markup, pictures that repeat."""
+"""What a notebook shows of results: short names, tables in which no data is markup, pictures that repeat."""
 
 import re
 
@@ -33,7 +33,7 @@ TABLE = pa.table(
 def results():
     release = microagg.release(TABLE, RECIPE, seed=1)
     evaluation = microagg.evaluate(TABLE, release.table, RECIPE, measures=["SSE_SST", "k", "correlation_difference"])
-    point = FrontierPoint(HOSTILE, {}, "k-anonymity", values={"SSE_SST": 0.1, "distance_linkage": 0.2})
+    point = FrontierPoint(HOSTILE, {"method": "mdav", "k": 2}, "k-anonymity", values={"SSE_SST": 0.1, "distance_linkage": 0.2})
     return {
         "Release": release,
         "Statement": release.statement,
@@ -45,6 +45,7 @@ def results():
     }
 
 
+TAGS = {"div", "b", "span", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
 NAMES = ("Release", "Statement", "Recipe", "Evaluation", "Comparison", "Frontier", "Draft of a recipe")
 
 
@@ -57,9 +58,7 @@ def test_a_result_is_named_in_one_line_and_shown_as_escaped_html(results, name):
     shown = result._repr_html_()
     assert "<script" not in shown
     assert "\u202e" not in shown
-    assert set(re.findall(r"</?(\w+)", shown)) <= set(
-        ["div", "b", "span", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"]
-    )
+    assert set(re.findall(r"</?(\w+)", shown)) <= TAGS
     assert "canary" not in shown + repr(result)
     for value in ("20.5", "64.5"):
         assert value not in shown
@@ -85,7 +84,7 @@ def test_pictures_repeat_and_hold_no_markup_of_the_data(results, tmp_path):
         assert picture.svg.startswith("<?xml")
         assert "<script" not in picture.svg
     assert picture.save(tmp_path / "x.svg").read_text(encoding="utf-8") == picture.svg
-    with pytest.raises(ParameterError, match="ends in .svg"):
+    with pytest.raises(ParameterError, match=r"ends in \.svg"):
         picture.save(tmp_path / "x.png")
 
 

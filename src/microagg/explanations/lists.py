@@ -37,7 +37,7 @@ def list_methods(paper: str | None = None) -> list[dict[str, Any]]:
 
 
 def list_measures() -> list[dict[str, Any]]:
-    """All measures: what each says, which direction is better, its range and what it needs; as ``microagg measures``."""
+    """All measures: what each says, which way is better, its range and what it needs; as ``microagg measures``."""
     defined = {one.name: one for one in all_measures()}
     return [
         {

@@ -63,7 +63,7 @@ def sign_manifest(manifest: bytes, key: str | Path) -> str:
 
 
 def make_keys(name: str | Path) -> tuple[Path, Path]:
-    """Make a private key to sign releases with, and the public key that readers check them with; as ``microagg keygen``.
+    """Make a private key to sign releases with, and the public one to check them with; as ``microagg keygen``.
 
     Parameters
     ----------
