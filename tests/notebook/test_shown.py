@@ -33,7 +33,9 @@ TABLE = pa.table(
 def results():
     release = microagg.release(TABLE, RECIPE, seed=1)
     evaluation = microagg.evaluate(TABLE, release.table, RECIPE, measures=["SSE_SST", "k", "correlation_difference"])
-    point = FrontierPoint(HOSTILE, {"method": "mdav", "k": 2}, "k-anonymity", values={"SSE_SST": 0.1, "distance_linkage": 0.2})
+    point = FrontierPoint(
+        HOSTILE, {"method": "mdav", "k": 2}, "k-anonymity", values={"SSE_SST": 0.1, "distance_linkage": 0.2}
+    )
     return {
         "Release": release,
         "Statement": release.statement,
