@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import microagg
 from microagg.cli.app import app
 from microagg.errors import GuaranteeError, InputError, TableError
-from microagg.releases import delivery
 from microagg.releases.check.check import check_release
+from microagg.releases.folder import delivery
 from microagg.tables.databases.address import Address
 from microagg.tables.databases.database import connected
 from postgresql_server import running
@@ -192,7 +192,7 @@ def test_what_the_database_returns_decides(place, tmp_path, monkeypatch, how):
 KILLED = """
 import os, signal, sys
 import microagg
-from microagg.releases import delivery
+from microagg.releases.folder import delivery
 from microagg.tables.databases import {kind}
 
 def kill(*args, **more):

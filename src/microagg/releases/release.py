@@ -19,8 +19,8 @@ from microagg.privacy.verify import Recount, recount, require_k, require_public,
 from microagg.recipe.output import Formulas, follow_formula_policy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.account.spending import Spending
-from microagg.releases.delivery import Delivery, delivery_to
 from microagg.releases.folder.atomic import refuse_existing, whole_or_nothing
+from microagg.releases.folder.delivery import Delivery, delivery_to
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, statement_in, write_beside_release
 from microagg.releases.folder.signing import SIGNATURE, sign_manifest

@@ -14,7 +14,7 @@ from microagg.cli.streams.sources import STREAM
 from microagg.errors import InputError
 
 if TYPE_CHECKING:
-    from microagg.releases.delivery import Delivery
+    from microagg.releases.folder.delivery import Delivery
     from microagg.tables.databases.database import Database
 
 __all__ = ["Destination"]
@@ -80,7 +80,7 @@ class Destination:
     @contextmanager
     def delivery(self, database: Database | None, *, overwrite: bool) -> Iterator[Delivery | None]:
         """The way into the database, open before anything is spent; None if there is none."""
-        from microagg.releases.delivery import delivery_to
+        from microagg.releases.folder.delivery import delivery_to
 
         if self.address is None:
             yield None
