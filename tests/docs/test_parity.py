@@ -29,7 +29,7 @@ A_TOUR = {"demo"}  # of other commands, on data that it makes up
 # Flags of commands that are parameters of another name, or lie elsewhere.
 ELSEWHERE = {
     "check": {"k": "Recipe.changed", "target": "target"},
-    "report": {"output": "path"},
+    "report": {"output": "path", "pdf": "printed by a browser: the command line alone"},
     "risk": {"data": "table", "threshold": "thresholds"},
     "init": {"data": "table", "output": "Draft.save", "overwrite": "Draft.save"},
 }
