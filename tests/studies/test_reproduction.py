@@ -1,0 +1,146 @@
+"""Published tables and figures run again: verdicts, kept parts, tables, and what no release can reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from microagg.cli.app import app
+from microagg.errors import ParameterError
+from microagg.studies.reproduction.catalogue import PAPERS, experiments, named
+from microagg.studies.reproduction.comparison import LOG2, Verdict, claim, compare
+from microagg.studies.reproduction.experiment import Curve, Experiment, Grid, Panel, Part
+from microagg.studies.reproduction.kept import KeptParts
+from microagg.studies.reproduction.running import run
+from microagg.studies.reproduction.tables import as_markdown
+from microagg.studies.reproduction.writing import reproduce
+
+CALLS: list[int] = []
+
+
+def squares(*, n: int, seed: int) -> list[dict[str, float]]:
+    CALLS.append(n)
+    return [{"n": n, "square": n * n + seed}]
+
+
+SMALL = Experiment(
+    "toy.table1",
+    "squares",
+    "nowhere",
+    (),
+    lambda grid, seed: [Part.of(squares, n=n, seed=seed) for n in (1, 2, 3)[: grid.pick(2, 3, 3)]],
+    lambda points: [compare(f"n = {one['n']}", one["n"] ** 2, one["square"], digits=0) for one in points],
+    lambda points: [Panel("p", "n", "s", (Curve("s", (1.0, 2.0), tuple(one["square"] for one in points[:2])),))],
+)
+
+
+@pytest.fixture(autouse=True)
+def no_calls_yet():
+    CALLS.clear()
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "more", "verdict"),
+    [
+        (25.12, 25.1249, {}, "exact"),
+        (25.12, 25.1251, {}, "close"),
+        (25.0, 25.4, {"error": 0.2}, "exact"),  # two standard errors, which are 1.6 %
+        (25.0, 25.4, {"error": 0.5}, "close"),  # chance so large would excuse everything
+        (1.0, 1.06, {}, "order"),
+        (1.0, 2.1, {}, "not reproduced"),
+        (1.0, -1.0, {}, "not reproduced"),
+        (0.0, 0.009, {}, "order"),  # a printed 0.00 is anything below half of its last digit
+        (35.4, 35.45, {"digits": 1, "scale": LOG2}, "exact"),
+        (35.4, 35.54, {"digits": 1, "scale": LOG2}, "close"),
+        (35.4, 36.3, {"digits": 1, "scale": LOG2}, "order"),
+        (35.4, 36.5, {"digits": 1, "scale": LOG2}, "not reproduced"),
+        (1.0, float("nan"), {}, "not reproduced"),
+    ],
+)
+def test_verdicts(published, ours, more, verdict):
+    assert compare("x", published, ours, **more).verdict == verdict
+
+
+def test_curves_that_are_only_drawn_are_never_called_exact():
+    assert claim("x", "falls", "falls", True).verdict is Verdict.ORDER
+    assert claim("x", "falls", "rises", False, why="because").why == "because"
+
+
+def test_finished_parts_are_kept_and_a_half_written_one_is_run_again(tmp_path):
+    first = run([SMALL], grid=Grid.FULL, seed=4, parts_folder=tmp_path, workers=1)
+    assert CALLS == [1, 2, 3]
+    again = run([SMALL], grid=Grid.FULL, seed=4, parts_folder=tmp_path, workers=1)
+    assert CALLS == [1, 2, 3]
+    assert again == first
+    kept = sorted(tmp_path.glob("*.json"))
+    kept[0].write_text(kept[0].read_text()[:-9])  # as a full disk would leave it
+    other = json.loads(kept[1].read_text())
+    kept[1].write_text(json.dumps(other | {"key": "of another part"}))
+    assert run([SMALL], grid=Grid.FULL, seed=4, parts_folder=tmp_path, workers=1) == first
+    assert len(CALLS) == 5
+
+
+def test_another_seed_or_other_code_is_another_part(tmp_path):
+    part = Part.of(squares, n=1, seed=0)
+    assert part.key("a") != part.key("b")
+    assert part.key("a") != Part.of(squares, n=1, seed=1).key("a")
+    store = KeptParts(tmp_path)
+    store.keep(part, [{"n": 1}])
+    assert store.read(part) == [{"n": 1}]
+    store.code = "of another version"
+    assert store.read(part) is None
+
+
+def test_two_runs_write_the_same_tables_on_one_process_and_on_two(tmp_path):
+    one = reproduce([SMALL], folder=tmp_path / "one", grid=Grid.QUICK, workers=1)
+    two = reproduce([SMALL], folder=tmp_path / "two", grid=Grid.QUICK, workers=1)
+    assert one == two
+    for name in ("table.md", "table.parquet", "points.parquet"):
+        first, second = ((tmp_path / folder / "toy.table1" / name).read_bytes() for folder in ("one", "two"))
+        assert first == second
+
+
+def test_conventions_stand_below_the_table_once():
+    rows = [compare(name, 1.0 * n, 5.0 * n - 4, convention="as we read it", why="?") for n, name in enumerate("ab", 1)]
+    text = as_markdown(rows)
+    assert text.count("as we read it") == 1
+    assert "| b | 2.00 | 6.00 | +4.00 | not reproduced | 1, 2 |" in text
+
+
+def test_experiments_have_names_of_their_own_and_a_paper():
+    names = [one.name for one in experiments()]
+    assert len(set(names)) == len(names)
+    assert {one.paper for one in experiments()} == set(PAPERS)
+    assert [one.name for one in named(["mic1d"])] == ["mic1d.table4", "mic1d.table5", "mic1d.table6"]
+    with pytest.raises(ParameterError, match=r"Did you mean 'mic1d\.table4'"):
+        named(["mic1d.tabel4"])
+
+
+def test_the_command_lists_experiments_and_refuses_what_it_does_not_know(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    listed = CliRunner().invoke(app, ["reproduce"])
+    assert all(one.name in listed.stdout for one in experiments())
+    assert CliRunner().invoke(app, ["reproduce", "mic1d.table9"]).exit_code == 2
+    assert CliRunner().invoke(app, ["reproduce", "--all", "--quick", "--full"]).exit_code == 2
+    assert not list(Path.cwd().iterdir())
+
+
+def test_who_lacks_the_data_is_told_the_line_that_fetches_it(tmp_path, monkeypatch):
+    from microagg.tables.reference import store
+
+    monkeypatch.delenv("MICROAGG_DATA", raising=False)
+    monkeypatch.setenv("MICROAGG_CACHE", str(tmp_path / "empty"))
+
+    def no_network(*args, **kwargs):
+        raise OSError("no network")
+
+    pooch = pytest.importorskip("pooch")
+    monkeypatch.setattr(pooch, "retrieve", no_network)
+    monkeypatch.setattr(store, "import_optional", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(app, ["reproduce", "mic1d.table4"])
+    assert told.exit_code == 2
+    assert "microagg datasets --fetch census" in told.stderr
