@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +19,7 @@ from microagg.studies.reproduction.running import run
 from microagg.studies.reproduction.tables import as_markdown
 from microagg.studies.reproduction.writing import reproduce
 
+MEASURED = ("D_X", "D_Y", "l_avg", "DLD")
 CALLS: list[int] = []
 
 
@@ -144,3 +146,42 @@ def test_who_lacks_the_data_is_told_the_line_that_fetches_it(tmp_path, monkeypat
     told = CliRunner().invoke(app, ["reproduce", "mic1d.table4"])
     assert told.exit_code == 2
     assert "microagg datasets --fetch census" in told.stderr
+
+
+def test_the_synthetic_tables_are_what_they_say():
+    from microagg.datasets import generate_gaussian, generate_two_classes
+
+    x, y = (generate_gaussian(20_000, correlation=0.9, seed=2)[name].to_numpy() for name in "xy")
+    assert np.corrcoef(x, y)[0, 1] == pytest.approx(0.9, abs=0.01)
+    assert (x.std(), y.std()) == pytest.approx((1, 1), abs=0.02)
+    with pytest.raises(ParameterError, match="within -1 and 1"):
+        generate_gaussian(5, correlation=1.5)
+    drawn = generate_two_classes(20_000, apart=3.0, correlation=0.5, share=0.3, seed=2)
+    label = drawn["y"].to_numpy()
+    points = np.column_stack([drawn["x1"].to_numpy(), drawn["x2"].to_numpy()])
+    assert label.mean() == pytest.approx(0.3, abs=0.02)
+    assert np.linalg.norm(points[label == 1].mean(axis=0) - points[label == 0].mean(axis=0)) == pytest.approx(
+        3, abs=0.1
+    )
+    for one in (0, 1):
+        np.testing.assert_allclose(np.cov(points[label == one].T), [[1, 0.5], [0.5, 1]], atol=0.06)
+
+
+def test_mic1d_gives_the_figures_that_the_fidelity_of_its_steps_rests_on(reference_data):
+    from microagg.studies.mic1d.run import real_anonymity
+
+    reference_data("census")
+    reference_data("water")
+    (mdav,) = real_anonymity(data="water", method="MDAV", k=5, blocking="correlated", cut="-")
+    assert round(mdav["1G"], 2) == 5.09  # as printed
+    (mixed,) = real_anonymity(data="census", method="Mic1D", k=3000, blocking="correlated", cut="-")
+    assert (round(mixed["1G"], 2), round(mixed["2G"], 2), round(mixed["3G"], 2)) == (5.74, 8.03, 6.16)
+
+
+def test_dependence_gives_the_reference_curve(reference_data):
+    from microagg.studies.dependence.run import trade_off
+
+    reference_data("census")
+    zero, one = trade_off(data="census", k=10, lambdas=(0.0, 1.0), linkage=True)
+    assert tuple(zero[what] for what in MEASURED) == pytest.approx((0.0999, 0.3706, 3.08, 0.0907), abs=0.005)
+    assert tuple(one[what] for what in MEASURED) == pytest.approx((0.3581, 0.0734, 2.19, 0.0222), abs=0.005)

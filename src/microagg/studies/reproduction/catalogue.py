@@ -13,6 +13,8 @@ __all__ = ["PAPERS", "experiments", "named"]
 
 PAPERS: dict[str, str] = {
     "mic1d": "Nin, J. One dimension microaggregation (Mic1D-k)",
+    "dependence": "Rebollo-Monedero, D. et al. (2016). k-Anonymous microaggregation with preservation of statistical "
+    "dependence. Information Sciences 342, 1-23",
 }
 """The papers by the first word of their experiments; each has a module ``microagg.studies.<paper>.experiments``."""
 

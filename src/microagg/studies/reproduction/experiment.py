@@ -41,7 +41,8 @@ class Part:
 
     @classmethod
     def of(cls, function: Callable[..., list[Point]], **arguments: Any) -> Part:
-        return cls(function, tuple(sorted(arguments.items())))
+        hashable = {name: tuple(one) if isinstance(one, list) else one for name, one in arguments.items()}
+        return cls(function, tuple(sorted(hashable.items())))
 
     def key(self, code: str) -> str:
         """What the part's result is kept under; `code` is the digest of the code that computes it."""

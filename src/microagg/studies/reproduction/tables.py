@@ -37,8 +37,9 @@ def as_markdown(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         marks = ", ".join(str(number[text]) for text in (row.convention, row.why) if text)
-        difference = "" if row.difference is None else f"{row.difference:+.{max(row.digits, 0)}f}"
-        values = (_shown(row.published, row.digits), _shown(row.ours, row.digits))
+        digits = max(row.digits, 2)
+        difference = "" if row.difference is None else f"{row.difference:+.{digits}f}"
+        values = (_shown(row.published, row.digits), _shown(row.ours, digits))
         lines.append([row.quantity, *values, difference, row.verdict.value, marks])
     below = "".join(f"\n{place}. {text}" for text, place in number.items())
     return markdown_table(_COLUMNS, lines) + (f"{below}\n" if below else "")
