@@ -51,6 +51,8 @@ def no_calls_yet():
         (25.12, 25.1251, {}, "close"),
         (25.0, 25.4, {"error": 0.2}, "exact"),  # two standard errors, which are 1.6 %
         (25.0, 25.4, {"error": 0.5}, "close"),  # chance so large would excuse everything
+        (25.0, 28.0, {"error": 1.0}, "close"),
+        (25.0, 31.0, {"error": 7.0}, "order"),  # and chance larger still is no closeness either
         (1.0, 1.06, {}, "order"),
         (1.0, 2.1, {}, "not reproduced"),
         (1.0, -1.0, {}, "not reproduced"),
@@ -185,3 +187,49 @@ def test_dependence_gives_the_reference_curve(reference_data):
     zero, one = trade_off(data="census", k=10, lambdas=(0.0, 1.0), linkage=True)
     assert tuple(zero[what] for what in MEASURED) == pytest.approx((0.0999, 0.3706, 3.08, 0.0907), abs=0.005)
     assert tuple(one[what] for what in MEASURED) == pytest.approx((0.3581, 0.0734, 2.19, 0.0222), abs=0.005)
+
+
+def test_equation_6_as_printed_draws_by_its_weights():
+    from microagg.studies.individual_ranking.devices import printed_choice
+
+    scores = np.tile([0.0, -1.0, -3.0], (40_000, 1))
+    shares = np.bincount(printed_choice(scores, 1.0, 2.0, np.random.default_rng(1)), minlength=3) / 40_000
+    weights = np.exp([0.0, -1.0, -3.0])
+    np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.01)  # four standard errors
+
+
+def test_comparators_take_categories():
+    from microagg.schema.taxonomy import Taxonomy
+    from microagg.studies.individual_ranking.devices import (
+        Categories,
+        Numbers,
+        errors_of,
+        insensitive_mdav,
+        plain_laplace,
+        ranked,
+    )
+
+    tree = Taxonomy.from_outline("work\n  office\n    clerk\n    manager\n  farm\n    farmer")
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["clerk", "manager", "farmer"], 60).tolist()
+    attributes = [Numbers(rng.integers(1, 60, 60).astype(float), whole=True), Categories.of(labels, tree)]
+    nodes = list(tree.nodes)
+    assert [nodes[code] for code in attributes[1].codes[attributes[1].places]] == labels
+    # Without noise a run of equal categories publishes that category; all epsilon there is gives the same.
+    for form in (ranked, insensitive_mdav):
+        quiet = form(attributes, 5, None, rng)
+        np.testing.assert_array_equal(form(attributes, 5, 1e9, rng)[1], quiet[1])
+        assert np.abs(form(attributes, 5, 1e9, rng)[0] - quiet[0]).max() == 0
+    assert errors_of(attributes, plain_laplace(attributes, 1e9, rng)) == (0, 0)
+    assert errors_of(attributes, plain_laplace(attributes, 0.1, rng))[0] > 0.5
+
+
+def test_the_trees_come_with_the_package_and_a_recipe_can_name_them(tmp_path):
+    from microagg.datasets import load_adult_taxonomies
+    from microagg.schema.taxonomy import Taxonomy
+
+    written = CliRunner().invoke(app, ["datasets", "--taxonomies", str(tmp_path / "trees")])
+    assert written.exit_code == 0
+    assert "Princeton" in (tmp_path / "trees" / "LICENSE-WordNet.txt").read_text()
+    for name, tree in load_adult_taxonomies().items():
+        assert Taxonomy.load_beside(tmp_path, f"trees/adult_{name}.txt") == tree

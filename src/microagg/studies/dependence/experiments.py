@@ -169,8 +169,8 @@ def _compare_trade_off(points: Sequence[Point]) -> list[Row]:
         claim(
             "the trade-off",
             "sharper for lower k",
-            f"up to the middle lambda D_Y falls by {half[ks[0]]:.1f} per 1 of D_X at k = {ks[0]}, {half[ks[-1]]:.1f} at "
-            f"k = {ks[-1]}",
+            f"up to the middle lambda D_Y falls by {half[ks[0]]:.1f} per 1 of D_X at k = {ks[0]}, "
+            f"{half[ks[-1]]:.1f} at k = {ks[-1]}",
             half[ks[0]] > half[ks[-1]],
             why=_HEURISTIC,
         )

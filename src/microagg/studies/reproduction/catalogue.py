@@ -13,6 +13,8 @@ __all__ = ["PAPERS", "experiments", "named"]
 
 PAPERS: dict[str, str] = {
     "mic1d": "Nin, J. One dimension microaggregation (Mic1D-k)",
+    "individual_ranking": "Sanchez, D. et al. (2016). Utility-preserving differentially private data releases via "
+    "individual ranking microaggregation. Information Fusion 30, 1-14",
     "dependence": "Rebollo-Monedero, D. et al. (2016). k-Anonymous microaggregation with preservation of statistical "
     "dependence. Information Sciences 342, 1-23",
 }

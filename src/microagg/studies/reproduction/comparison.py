@@ -45,7 +45,8 @@ LOG2 = Scale(close=0.1, order=1.0, relative=False)
 """Of logarithms to base 2: 7 per cent, and a factor of two."""
 
 _SURE = 2.0  # standard errors
-_STEADY = 0.02  # of a figure: chance must not move it more, or everything would agree with it
+_STEADY = 0.02  # of a figure: chance must not move it more, or everything would agree with it exactly
+_LOOSE = 0.5  # nor more than this, or everything would be close to it
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Row:
         Of a figure that is not reproduced, why we think so.
     digits : int
         Printed after the point.
+    error : float
+        The standard error of the difference, where runs are drawn.
     """
 
     quantity: str
@@ -76,6 +79,7 @@ class Row:
     convention: str = ""
     why: str = ""
     digits: int = 2
+    error: float = 0.0
 
 
 def compare(
@@ -92,15 +96,15 @@ def compare(
     """A printed figure beside ours.
 
     ``exact`` is a difference of no more than half of the last printed digit, or of two standard errors where these are
-    at most 2 % of the figure; ``close`` and ``order`` are those of `scale`, chance allowed for; anything else is
-    ``not reproduced``.
+    at most 2 % of the figure; ``close`` is what `scale` says beside two standard errors, where these are at most half
+    of the figure; ``order`` is that of `scale`, and anything else ``not reproduced``.
 
     Parameters
     ----------
     digits : int
         How many the paper prints after the point; negative of whole tens.
     error : float
-        The standard error of ours, and of the published figure if it is a mean of runs.
+        The standard error of the difference: of ours, and of the published figure if it is a mean of runs too.
 
     Examples
     --------
@@ -110,20 +114,23 @@ def compare(
     ('order', 'not reproduced')
     """
     if not math.isfinite(ours):
-        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, why, digits)
+        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, why, digits, error)
     difference = ours - published
     size = abs(difference)
     unit, chance = 0.5 * 10.0**-digits * (1 + 1e-9), _SURE * error
-    steady = chance <= _STEADY * abs(published) if scale.relative else chance <= scale.close / 2
-    if size <= unit or (steady and size <= unit + chance):
+    whole = abs(published) if scale.relative else 1.0
+    allowed = chance if chance <= _LOOSE * whole else 0.0
+    if size <= unit or (chance <= _STEADY * whole and size <= unit + chance):
         verdict = Verdict.EXACT
-    elif size <= unit + scale.close * (abs(published) if scale.relative else 1.0) + (chance if steady else 0.0):
+    elif size <= unit + scale.close * whole + allowed:
         verdict = Verdict.CLOSE
     elif _same_order(published, ours, unit, scale):
         verdict = Verdict.ORDER
     else:
         verdict = Verdict.NOT_REPRODUCED
-    return Row(quantity, published, ours, difference, verdict, convention, why if _needs_why(verdict) else "", digits)
+    return Row(
+        quantity, published, ours, difference, verdict, convention, why if _needs_why(verdict) else "", digits, error
+    )
 
 
 def _same_order(published: float, ours: float, unit: float, scale: Scale) -> bool:

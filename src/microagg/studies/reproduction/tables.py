@@ -39,7 +39,8 @@ def as_markdown(rows: Sequence[Row]) -> str:
         marks = ", ".join(str(number[text]) for text in (row.convention, row.why) if text)
         digits = max(row.digits, 2)
         difference = "" if row.difference is None else f"{row.difference:+.{digits}f}"
-        values = (_shown(row.published, row.digits), _shown(row.ours, digits))
+        spread = f" +- {row.error:.{digits}f}" if row.error else ""
+        values = (_shown(row.published, row.digits), _shown(row.ours, digits) + spread)
         lines.append([row.quantity, *values, difference, row.verdict.value, marks])
     below = "".join(f"\n{place}. {text}" for text, place in number.items())
     return markdown_table(_COLUMNS, lines) + (f"{below}\n" if below else "")
@@ -55,6 +56,7 @@ def as_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "ours": row.ours if isinstance(row.ours, float | int) else None,
             "found": row.ours if isinstance(row.ours, str) else None,
             "difference": row.difference,
+            "standard_error": row.error or None,
             "verdict": row.verdict.value,
             "convention": row.convention,
             "why": row.why,
@@ -71,7 +73,18 @@ def write_tables(result: Result, folder: Path) -> None:
     heading = f"# {experiment.name}: {experiment.title}\n\n{experiment.place}.\n\n"
     write_whole(folder / "table.md", (heading + as_markdown(result.rows)).encode())
     texts = ("quantity", "said", "found", "verdict", "convention", "why")
-    names = ("quantity", "published", "said", "ours", "found", "difference", "verdict", "convention", "why")
+    names = (
+        "quantity",
+        "published",
+        "said",
+        "ours",
+        "found",
+        "difference",
+        "standard_error",
+        "verdict",
+        "convention",
+        "why",
+    )
     schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in names])
     write_whole(folder / "table.parquet", _parquet(pa.Table.from_pylist(as_records(result.rows), schema)))
     write_whole(folder / "points.parquet", _parquet(_points_table(result.points)))
