@@ -15,6 +15,8 @@ PAPERS: dict[str, str] = {
     "mic1d": "Nin, J. One dimension microaggregation (Mic1D-k)",
     "individual_ranking": "Sanchez, D. et al. (2016). Utility-preserving differentially private data releases via "
     "individual ranking microaggregation. Information Fusion 30, 1-14",
+    "cross_moment": "Parra-Arnau, J., Domingo-Ferrer, J. & Soria-Comas, J. (2020). Differentially private data "
+    "publishing via cross-moment microaggregation. Information Fusion 53, 269-288",
     "dependence": "Rebollo-Monedero, D. et al. (2016). k-Anonymous microaggregation with preservation of statistical "
     "dependence. Information Sciences 342, 1-23",
 }

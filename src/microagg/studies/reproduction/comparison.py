@@ -46,6 +46,7 @@ LOG2 = Scale(close=0.1, order=1.0, relative=False)
 
 _SURE = 2.0  # standard errors
 _STEADY = 0.02  # of a figure: chance must not move it more, or everything would agree with it exactly
+_UNEXPLAINED = "we found no reason"
 _LOOSE = 0.5  # nor more than this, or everything would be close to it
 
 
@@ -114,7 +115,8 @@ def compare(
     ('order', 'not reproduced')
     """
     if not math.isfinite(ours):
-        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, why, digits, error)
+        told = why or _UNEXPLAINED
+        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, told, digits, error)
     difference = ours - published
     size = abs(difference)
     unit, chance = 0.5 * 10.0**-digits * (1 + 1e-9), _SURE * error
@@ -128,9 +130,8 @@ def compare(
         verdict = Verdict.ORDER
     else:
         verdict = Verdict.NOT_REPRODUCED
-    return Row(
-        quantity, published, ours, difference, verdict, convention, why if _needs_why(verdict) else "", digits, error
-    )
+    told = (why or _UNEXPLAINED) if verdict is Verdict.NOT_REPRODUCED else why if verdict is Verdict.ORDER else ""
+    return Row(quantity, published, ours, difference, verdict, convention, told, digits, error)
 
 
 def _same_order(published: float, ours: float, unit: float, scale: Scale) -> bool:
@@ -141,17 +142,13 @@ def _same_order(published: float, ours: float, unit: float, scale: Scale) -> boo
     return high <= scale.order * low and published * ours >= 0
 
 
-def _needs_why(verdict: Verdict) -> bool:
-    return verdict in (Verdict.ORDER, Verdict.NOT_REPRODUCED)
-
-
 def claim(quantity: str, said: str, found: str, holds: bool, *, convention: str = "", why: str = "") -> Row:
     """What a paper's text says of a figure, and whether ours shows it: ``order`` or ``not reproduced``.
 
     Curves are drawn and not printed, so no more can be said of them.
     """
     verdict = Verdict.ORDER if holds else Verdict.NOT_REPRODUCED
-    return Row(quantity, said, found, None, verdict, convention, "" if holds else why)
+    return Row(quantity, said, found, None, verdict, convention, "" if holds else why or _UNEXPLAINED)
 
 
 def note(quantity: str, ours: float | str, *, digits: int = 2, convention: str = "") -> Row:
