@@ -17,6 +17,8 @@ PAPERS: dict[str, str] = {
     "individual ranking microaggregation. Information Fusion 30, 1-14",
     "cross_moment": "Parra-Arnau, J., Domingo-Ferrer, J. & Soria-Comas, J. (2020). Differentially private data "
     "publishing via cross-moment microaggregation. Information Fusion 53, 269-288",
+    "discriminant": "Rodriguez-Hoyos, A. et al. (2020). Preserving empirical data utility in k-anonymous "
+    "microaggregation via linear discriminant analysis. Engineering Applications of Artificial Intelligence 94, 103787",
     "dependence": "Rebollo-Monedero, D. et al. (2016). k-Anonymous microaggregation with preservation of statistical "
     "dependence. Information Sciences 342, 1-23",
 }
