@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from microagg.cli.app import app
-from microagg.errors import ParameterError
+from microagg.errors import InputError, ParameterError
 from microagg.studies.reproduction.catalogue import PAPERS, experiments, named
 from microagg.studies.reproduction.comparison import LOG2, Verdict, claim, compare
 from microagg.studies.reproduction.experiment import Curve, Experiment, Grid, Panel, Part
@@ -233,3 +233,63 @@ def test_the_trees_come_with_the_package_and_a_recipe_can_name_them(tmp_path):
     assert "Princeton" in (tmp_path / "trees" / "LICENSE-WordNet.txt").read_text()
     for name, tree in load_adult_taxonomies().items():
         assert Taxonomy.load_beside(tmp_path, f"trees/adult_{name}.txt") == tree
+
+
+def test_no_release_reaches_a_study():
+    """Matching to originals, noise per record, undivided budgets and equation 6 as printed live in studies alone."""
+    import ast
+
+    import microagg
+
+    root = Path(microagg.__file__).parent
+    outside = [path for path in root.rglob("*.py") if "studies" not in path.relative_to(root).parts]
+    reaching = set()
+    for path in outside:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+            if any(name.startswith("microagg.studies") for name in names):
+                reaching.add(path.relative_to(root).as_posix())
+    assert reaching == {"cli/reproduce/command.py"}
+
+
+def test_no_method_of_a_recipe_is_a_device_of_a_study():
+    from microagg.methods.catalogue import METHODS
+
+    for method in METHODS.values():
+        for made_by in (method.cells_by, method.protected_by):
+            where = made_by if isinstance(made_by, str) else getattr(made_by, "__module__", "")
+            assert "studies" not in (where or "")
+
+
+def test_what_is_not_reproduced_says_why():
+    assert compare("x", 1.0, 9.0).why
+    assert claim("x", "falls", "rises", False).why
+    assert not claim("x", "falls", "falls", True, why="because").why
+
+
+def test_the_page_shows_every_experiment_and_every_error(tmp_path):
+    from microagg.studies.errata.catalogue import ERRATA
+
+    page = (
+        reproduce([SMALL], folder=tmp_path, grid=Grid.QUICK, workers=1) and (tmp_path / "reproduction.md").read_text()
+    )
+    assert "| [toy.table1](#toytable1) | squares | figures | 2 |" in page
+    assert "microagg reproduce --all --quick --seed 0" in page
+    for erratum in ERRATA:
+        assert erratum.name in page
+    published = (Path(__file__).parents[2] / "docs" / "results" / "reproduction.md").read_text(encoding="utf-8")
+    for one in experiments():
+        assert f"### {one.name}\n" in published
+
+
+def test_there_are_28_tables_and_figures():
+    counts = {paper: len(named([paper])) for paper in PAPERS}
+    assert counts == {"mic1d": 3, "individual_ranking": 5, "cross_moment": 9, "discriminant": 4, "dependence": 7}
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        reproduce([SMALL], folder=tmp_path / "taken", grid=Grid.QUICK)

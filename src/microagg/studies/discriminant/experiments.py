@@ -119,7 +119,9 @@ def _printed(data: str, scores: _Scores) -> list[Row]:
                     float(found.mean()),
                     digits=1,
                     error=_error(found),
+                    scale=_POINTS,
                     convention=how,
+                    why=_SELECTION,
                 )
             )
         gain = scores.best(50, "accuracy") - scores.mdav(50, "accuracy")

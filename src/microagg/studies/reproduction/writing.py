@@ -8,6 +8,7 @@ from pathlib import Path
 from microagg.errors import InputError
 from microagg.studies.reproduction.experiment import Experiment, Grid
 from microagg.studies.reproduction.kept import write_whole
+from microagg.studies.reproduction.page import page_of
 from microagg.studies.reproduction.pictures import can_draw, draw_panels
 from microagg.studies.reproduction.running import Result, run
 from microagg.studies.reproduction.tables import write_tables
@@ -25,7 +26,8 @@ def reproduce(
 ) -> list[Result]:
     """Run experiments and write what came out: a folder for each, and the parts from which an unfinished run goes on.
 
-    Each gets ``table.md``, ``table.parquet``, ``points.parquet`` and, with Matplotlib, ``figure.png``.
+    Each gets ``table.md``, ``table.parquet``, ``points.parquet`` and, with Matplotlib, ``figure.png``; all of them one
+    page, ``reproduction.md``.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
@@ -37,4 +39,5 @@ def reproduce(
         write_tables(result, own)
         if result.panels and can_draw():
             draw_panels(result.panels, own / "figure.png")
+    write_whole(folder / "reproduction.md", page_of(results, grid=grid, seed=seed).encode())
     return results
