@@ -19,27 +19,27 @@ _SHOWN = tuple(verdict for verdict in Verdict if verdict is not Verdict.NOT_PUBL
 
 _HEAD = """# Reproduction of the papers
 
-Every table and figure with results of the five papers behind microagg, run again: what is published, what comes out here,
-and whether they agree. This page is generated; `{command}` writes it.
+Every table and figure with results of the five papers behind microagg, run again: what is published, what comes out
+here, and whether they agree. This page is generated; `{command}` writes it.
 Runs are seeded, so the same command gives the same page. `microagg reproduce` lists the experiments, and
 `microagg reproduce {example}` runs one: tables in Markdown and Parquet, and pictures with Matplotlib.
 
 ## How to read it
 
-- **exact**: the difference is at most half of the last printed digit; of a figure with chance in it, at most two standard
-  errors, where these are at most 2 % of the figure.
-- **close**: within 5 % (of log2 SSE 0.1, of accuracies one point; of places where curves cross, 10 or 25 %) beside two standard
-  errors, where these are at most half of the figure. The spread stands behind our figure: `+-` is the standard error of the
-  difference, the published mean of ten runs included.
-- **order**: within a factor of two (of log2 SSE 1). Also what the text says of a curve, where ours shows it: curves are drawn
-  and not printed, so of a figure no more than its text can be tested.
+- **exact**: the difference is at most half of the last printed digit; of a figure with chance in it, at most two
+  standard errors, where these are at most 2 % of the figure.
+- **close**: within 5 % (of log2 SSE 0.1, of accuracies one point, of places where curves cross 10 or 25 %) beside two
+  standard errors, where these are at most half of the figure. `+-` behind our figure is the standard error of the
+  difference, that of the published mean of ten runs included.
+- **order**: within a factor of two (of log2 SSE 1). Also what the text says of a curve, where ours shows it: curves are
+  drawn and not printed, so of a figure no more than its text can be tested.
 - **not reproduced**: anything else; a note says why we think so.
 - **not published**: a figure of ours beside which the paper prints none.
 
-The number in the last column is that of the note below the table: the convention where the paper leaves it open, then the
-reason for a difference. Nothing here is a release. Devices that exist in the studies alone match drawn records to their
-originals, draw noise for every record, do not divide epsilon, or choose categories by equation 6 as printed; tests keep
-releases from reaching them.
+The numbers in the last column are those of the notes below the table: the convention where the paper leaves it open,
+then the reason for a difference. Nothing here is a release. Devices that exist in the studies alone match drawn records
+to their originals, draw noise for every record, do not divide epsilon, or choose categories by equation 6 as printed;
+tests keep releases from reaching them.
 """
 
 
