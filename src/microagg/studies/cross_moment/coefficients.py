@@ -245,7 +245,7 @@ def compare_eia_2(points: Sequence[Point]) -> list[Row]:
 
 def plan_dependency(grid: Grid, seed: int) -> list[Part]:
     epsilons = grid.pick((1.0, 1.4, 2.0), _EPSILONS, _EPSILONS)
-    return parts_of(list(DATA), epsilons, ("1", "3"), grid, seed, runs=grid.pick(10, 60, 150))
+    return parts_of(list(DATA), epsilons, ("1", "3"), grid, seed, runs=grid.pick(10, 30, 150))
 
 
 def _dependency(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:

@@ -97,7 +97,7 @@ def draw_alone(points: Sequence[Point]) -> list[Panel]:
 
 
 def plan_spectra(grid: Grid, seed: int) -> list[Part]:
-    return parts_of(list(DATA), [2.0], ("1", *_SPECTRA), grid, seed, runs=grid.pick(3, 15, 60))
+    return parts_of(list(DATA), [2.0], ("1", *_SPECTRA), grid, seed, runs=grid.pick(3, 10, 60))
 
 
 def compare_spectra(points: Sequence[Point]) -> list[Row]:

@@ -28,7 +28,7 @@ _RECORDS = 10_000
 
 def _gaussian_parts(correlations: Sequence[float], lambdas: Sequence[float], grid: Grid, seed: int) -> list[Part]:
     ks = grid.pick((50, 500), KS["gaussian"], KS["gaussian"])
-    runs = grid.pick(1, 3, 10)
+    runs = grid.pick(1, 2, 10)
     return [
         Part.of(trade_off, data=f"gaussian {rho:g}", k=k, lambdas=lambdas, seed=seed + run, n_records=_RECORDS)
         for rho in correlations

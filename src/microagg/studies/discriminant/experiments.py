@@ -39,9 +39,9 @@ def _codings(data: str) -> tuple[str, ...]:
 def _plan(data: str, grid: Grid, seed: int) -> list[Part]:
     del seed  # splits are numbered from 0 in every run, and nothing else is drawn
     slow = data == "adult10"
-    ks = grid.pick((5, 50), (5, 20, 50, 100, 200), _KS) if slow else grid.pick((5, 20, 50), _KS[1:6], _KS[:6])
+    ks = grid.pick((5, 50), (5, 50, 100, 200), _KS) if slow else grid.pick((5, 20, 50), _KS[1:5], _KS[:6])
     alphas = grid.pick((1.0, 2.0, 8.0, 64.0), ALPHAS, ALPHAS)
-    splits = grid.pick(2, 4, 20) if slow else grid.pick(3, 10, 20)
+    splits = grid.pick(2, 3, 20) if slow else grid.pick(3, 6, 20)
     # The honest choice makes 35 models, for one coding only where these are slow.
     return [
         Part.of(split_scores, data=data, coding=coding, split=split, ks=(k,), alphas=alphas, honest=True)
