@@ -276,7 +276,7 @@ def test_the_page_shows_every_experiment_and_every_error(tmp_path):
         reproduce([SMALL], folder=tmp_path, grid=Grid.QUICK, workers=1) and (tmp_path / "reproduction.md").read_text()
     )
     assert "| [toy.table1](#toytable1) | squares | figures | 2 |" in page
-    assert "microagg reproduce --all --quick --seed 0" in page
+    assert "microagg reproduce toy.table1 --quick --seed 0" in page
     for erratum in ERRATA:
         assert erratum.name in page
     published = (Path(__file__).parents[2] / "docs" / "results" / "reproduction.md").read_text(encoding="utf-8")

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 from microagg.studies.errata.catalogue import ERRATA
 from microagg.studies.markdown import markdown_table
-from microagg.studies.reproduction.catalogue import PAPERS
+from microagg.studies.reproduction.catalogue import PAPERS, experiments
 from microagg.studies.reproduction.comparison import Verdict, tally
 from microagg.studies.reproduction.experiment import Grid
 from microagg.studies.reproduction.running import Result
 from microagg.studies.reproduction.tables import as_markdown
 from microagg.tables.reference import datasets
 
-__all__ = ["page_of"]
+__all__ = ["command_of", "page_of"]
 
 _SHOWN = tuple(verdict for verdict in Verdict if verdict is not Verdict.NOT_PUBLISHED)
 
 _HEAD = """# Reproduction of the papers
 
 Every table and figure with results of the five papers behind microagg, run again: what is published, what comes out
-here, and whether they agree. This page is generated; `{command}` writes it.
+here, and whether they agree. This page is generated, by `{command}`.
 Runs are seeded, so the same command gives the same page. `microagg reproduce` lists the experiments, and
 `microagg reproduce {example}` runs one: tables in Markdown and Parquet, and pictures with Matplotlib.
 
@@ -43,10 +43,19 @@ tests keep releases from reaching them.
 """
 
 
-def page_of(results: Sequence[Result], *, grid: Grid, seed: int) -> str:
-    """The page of these results: at a glance, table by table, the errors found, the data."""
-    command = "microagg reproduce --all" + ("" if grid is Grid.STANDARD else f" --{grid.value}") + f" --seed {seed}"
+def command_of(results: Sequence[Result], grid: Grid, seed: int) -> str:
+    """The command that gives these results."""
+    names = [one.experiment.name for one in results]
+    which = ["--all"] if len(names) == len(experiments()) else names
+    thinned = [] if grid is Grid.STANDARD else [f"--{grid.value}"]
+    return " ".join(["microagg reproduce", *which, *thinned, f"--seed {seed}"])
+
+
+def page_of(results: Sequence[Result], commands: Sequence[str]) -> str:
+    """The page of these results, and of the commands that gave them: at a glance, errors found, table by table, "
+    "data."""
     example = results[0].experiment.name
+    command = "` and `".join(commands)
     parts = [_HEAD.format(command=command, example=example), "## At a glance\n", _glance(results), _errata()]
     for paper, title in PAPERS.items():
         own = [one for one in results if one.experiment.paper == paper]

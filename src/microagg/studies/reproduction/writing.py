@@ -8,7 +8,7 @@ from pathlib import Path
 from microagg.errors import InputError
 from microagg.studies.reproduction.experiment import Experiment, Grid
 from microagg.studies.reproduction.kept import write_whole
-from microagg.studies.reproduction.page import page_of
+from microagg.studies.reproduction.page import command_of, page_of
 from microagg.studies.reproduction.pictures import can_draw, draw_panels
 from microagg.studies.reproduction.running import Result, run
 from microagg.studies.reproduction.tables import write_tables
@@ -39,5 +39,5 @@ def reproduce(
         write_tables(result, own)
         if result.panels and can_draw():
             draw_panels(result.panels, own / "figure.png")
-    write_whole(folder / "reproduction.md", page_of(results, grid=grid, seed=seed).encode())
+    write_whole(folder / "reproduction.md", page_of(results, [command_of(results, grid, seed)]).encode())
     return results
