@@ -141,11 +141,8 @@ def evaluate(
         "test": tests,
         "model": model,
         "sampling_weight": getattr(recipe, "sampling_weight", None),
-<<<<<<< HEAD
         "unit": getattr(getattr(recipe, "unit", None), "key", None),
-=======
         "bounds_from_data": reads_bounds(recipe),
->>>>>>> 3900fe5 (Errors by the domain a recipe read from the data; Hamming distortion; spectra with coskewness checked by law; docs of reproduce)
     }
     return judge(
         before,
@@ -180,11 +177,8 @@ def judge(
         "test": None,
         "model": "gradient_boosting",
         "sampling_weight": None,
-<<<<<<< HEAD
         "unit": None,
-=======
         "bounds_from_data": False,
->>>>>>> 3900fe5 (Errors by the domain a recipe read from the data; Hamming distortion; spectra with coskewness checked by law; docs of reproduce)
     }
     options = usual | dict(options or {})
     _check_columns(before, after, holdout, schema)
