@@ -20,7 +20,12 @@ _SHOWN = tuple(verdict for verdict in Verdict if verdict is not Verdict.NOT_PUBL
 _HEAD = """# Reproduction of the papers
 
 Every table and figure with results of the five papers behind microagg, run again: what is published, what comes out
-here, and whether they agree. This page is generated, by `{command}`.
+here, and whether they agree. This page is generated, by
+
+```
+{command}
+```
+
 Runs are seeded, so the same command gives the same page. `microagg reproduce` lists the experiments, and
 `microagg reproduce {example}` runs one: tables in Markdown and Parquet, and pictures with Matplotlib.
 
@@ -55,7 +60,7 @@ def page_of(results: Sequence[Result], commands: Sequence[str]) -> str:
     """The page of these results, and of the commands that gave them: at a glance, errors found, table by table, "
     "data."""
     example = results[0].experiment.name
-    command = "` and `".join(commands)
+    command = "\n".join(commands)
     parts = [_HEAD.format(command=command, example=example), "## At a glance\n", _glance(results), _errata()]
     for paper, title in PAPERS.items():
         own = [one for one in results if one.experiment.paper == paper]
