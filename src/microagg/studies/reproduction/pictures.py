@@ -27,7 +27,8 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    across = 2 if len(panels) in (1, 2, 4) else 3
+    pairs = len(panels) > 1 and panels[0].title == panels[1].title  # of one setting: beside each other
+    across = 2 if pairs or len(panels) in (1, 2, 4) else 3
     across = min(across, len(panels))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(5.6 * across, 4.2 * down), layout="constrained")
