@@ -35,5 +35,5 @@ def test_every_word_of_every_help_is_shown(command):
 
 def test_a_table_in_brackets_is_one_of_the_recipe():
     for command in COMMANDS:
-        for table in re.findall(r"\[([a-z_.]+)\]", shown(command).replace("[required]", "")):
+        for table in re.findall(r"(?<!list)\[([a-z_.]+)\]", shown(command).replace("[required]", "")):
             assert table.partition(".")[0] in Recipe.model_fields, f"{command}: [{table}]"

@@ -212,3 +212,34 @@ def test_rounding_stays_within_its_allowance(k):
     third = sum((value - mean) ** 3 for value in exact) * k / ((k - 1) * (k - 2))
     for found, true in zip(kept.statistics[0], (mean, second, third), strict=True):
         assert abs(Fraction(float(found)) - true) * k <= Fraction(rounding_error(k))
+
+
+@pytest.mark.parametrize("number", ["17", "18", "19"])
+def test_spectral_methods_with_coskewness_have_the_noise_of_their_law(number):
+    """With one attribute there is one eigenvalue, which is seen itself.
+
+    Sampled: the mean, the variance and the coskewness of many equal cells of one attribute, each against the quantiles
+    of Laplace noise of the scale that Theorem 11 (joint) or the strategy's share (separate) gives it.
+    """
+    from scipy.stats import kstest, laplace
+
+    n_cells, k, epsilon = 4000, 8, 3.0
+    values = np.tile(np.linspace(0.1, 0.9, k) ** 2, n_cells)[:, None]
+    plan = PAPER_METHODS[number].plan
+    moments = kept_moments(values, np.repeat(np.arange(n_cells), k), plan)
+    made = mask_spectra(moments, np.ones(1), shares=plan.shares, budget=Budget(epsilon), noise=SeededNoise(11), on="x")
+    # A mean, a variance and a coskewness move by 1 / k each; an eigenvector of one entry cannot move.
+    unit = 1 / (k * epsilon)
+    if plan.shares is None:
+        scales = [3 * unit] * 3
+    else:
+        # Each kind's share is divided over its eigenvalue and its eigenvector.
+        scales = [unit / plan.shares[0], 2 * unit / plan.shares[1], 2 * unit / plan.shares[2]]
+    drawn = [
+        (made.means - moments.means).ravel(),
+        (made.covariances - moments.covariances).ravel(),
+        (made.coskewness - moments.coskewness).ravel(),
+    ]
+    for noise, scale in zip(drawn, scales, strict=True):
+        assert kstest(noise, laplace(scale=scale).cdf).pvalue > 1e-3  # the seed is fixed
+        assert np.mean(np.abs(noise)) == pytest.approx(scale, rel=0.06)  # four standard errors

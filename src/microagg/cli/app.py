@@ -20,6 +20,7 @@ from microagg.cli.keygen import keygen
 from microagg.cli.methods import methods
 from microagg.cli.release import release
 from microagg.cli.report import report
+from microagg.cli.reproduce.command import reproduce
 from microagg.cli.risk.command import risk
 from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
@@ -66,6 +67,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     methods,
     measures,
     explain,
+    reproduce,
     datasets,
     keygen,
     demo,

@@ -111,7 +111,8 @@ class Context:
         found = []
         for name in with_kind:
             with suppress(TableError):
-                found.append(pair(self.before, self.after, name, self.schema[name]))
+                reads = bool(self.options.get("bounds_from_data"))
+                found.append(pair(self.before, self.after, name, self.schema[name], bounds_from_data=reads))
         return (*self.pairs, *found)
 
     @cached_property

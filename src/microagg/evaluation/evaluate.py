@@ -20,7 +20,7 @@ from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
 
-__all__ = ["evaluate", "judge"]
+__all__ = ["evaluate", "judge", "reads_bounds"]
 
 
 def evaluate(
@@ -142,6 +142,7 @@ def evaluate(
         "model": model,
         "sampling_weight": getattr(recipe, "sampling_weight", None),
         "unit": getattr(getattr(recipe, "unit", None), "key", None),
+        "bounds_from_data": reads_bounds(recipe),
     }
     return judge(
         before,
@@ -177,6 +178,7 @@ def judge(
         "model": "gradient_boosting",
         "sampling_weight": None,
         "unit": None,
+        "bounds_from_data": False,
     }
     options = usual | dict(options or {})
     _check_columns(before, after, holdout, schema)
@@ -184,8 +186,14 @@ def judge(
     if options["target"] is not None:
         names = {one.name for one in chosen}
         chosen += [one for one in fitting(schema, options["target"]) if one.name not in names]
-    pairs = tuple(pair(before, after, name, schema[name]) for name in schema.quasi_identifiers)
+    reads = bool(options["bounds_from_data"])
+    pairs = tuple(pair(before, after, name, schema[name], bounds_from_data=reads) for name in schema.quasi_identifiers)
     return _walk(chosen, Context(before, after, schema, pairs, rows, holdout, options, per_record, seed))
+
+
+def reads_bounds(recipe: Any) -> bool:
+    """Whether a recipe takes the domain of numbers from the data: errors are then measured by that domain."""
+    return str(getattr(getattr(recipe, "privacy", None), "bounds", "")) == "from_data"
 
 
 def _check_is_input(before: Frame, made: Any) -> None:

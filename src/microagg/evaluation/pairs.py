@@ -12,7 +12,7 @@ import numpy as np
 from microagg._labels import label_combinations
 from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import TableError
-from microagg.schema.attribute import Attribute, Kind
+from microagg.schema.attribute import Attribute, Kind, domain_from_data
 from microagg.schema.encode import EncodedColumn, encode
 from microagg.space.mixed import mixed_space
 from microagg.tables.frames import Column, Frame
@@ -35,10 +35,13 @@ class Pair:
     joint : EncodedColumn
         The first table's values followed by the second's.
     n_first : int
+    bounds_from_data : bool
+        Whether the release took the domain of a number without declared bounds from the data.
     """
 
     joint: EncodedColumn
     n_first: int
+    bounds_from_data: bool = False
 
     @property
     def name(self) -> str:
@@ -66,11 +69,15 @@ class Pair:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Declared bounds of numbers, or the first table's smallest and largest value."""
+        """Declared bounds of numbers, or those that the release read from the data, or the first table's range."""
         if self.joint.bounds is not None:
             return self.joint.bounds
         present = self.values[0][~self.missing[0]]
-        return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+        if not len(present):
+            return 0.0, 0.0
+        low, high = float(present.min()), float(present.max())
+        reads = self.bounds_from_data and self.joint.kind is Kind.NUMERIC
+        return domain_from_data(low, high) if reads else (low, high)
 
     def points(self, *, own_scale: bool = False) -> tuple[FloatArray, FloatArray]:
         """Coordinates of both tables' values; numbers and ranks are z-scores, categories points at distance 1.
@@ -102,7 +109,7 @@ def _scale(values: FloatArray) -> tuple[float, float]:
     return mean, deviation if deviation > 0 else 1.0
 
 
-def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
+def pair(first: Frame, second: Frame, name: str, attribute: Attribute, *, bounds_from_data: bool = False) -> Pair:
     """Measure an attribute of two tables on one scale.
 
     Another tool's release may leave the declared bounds (noise) or the declared nominal categories (generalisation):
@@ -113,7 +120,7 @@ def pair(first: Frame, second: Frame, name: str, attribute: Attribute) -> Pair:
     found = encode(column, attribute.model_copy(update=loose))
     if attribute.bounds is not None:
         found = replace(found, bounds=(column.number_of(attribute.bounds[0]), column.number_of(attribute.bounds[1])))
-    return Pair(replace(found, attribute=attribute), first.n_records)
+    return Pair(replace(found, attribute=attribute), first.n_records, bounds_from_data)
 
 
 def join_columns(first: Frame, second: Frame, name: str) -> Column:

@@ -13,7 +13,7 @@ from microagg.errors import TableError
 from microagg.privacy.mechanism import Grid
 from microagg.private.public_types import public_labels, public_type
 from microagg.private.public_values import MICROSECONDS, bound_as_number, values_as_numbers
-from microagg.schema.attribute import Attribute, Kind
+from microagg.schema.attribute import FROM_DATA_FACTOR, Attribute, Kind, domain_from_data
 from microagg.schema.encode import ranks_of
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Column
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["FROM_DATA_FACTOR", "PublicColumn", "blank_column", "put_on_public_scale"]
 
 
-FROM_DATA_FACTOR = 1.5  # of the largest value: the papers' domain
 _LARGEST = 1e300
 _NARROWEST = 1e-280  # width of bounds: sums are counted in steps of a fraction of it, which must be floats still
 _END_OF_DAY = 86_400.0 * MICROSECONDS
@@ -249,12 +248,12 @@ def _require_room(column: Column, kind: pa.DataType, low: float, high: float) ->
 
 
 def _bounds_of(column: Column, values: FloatArray) -> tuple[float, float]:
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    if low == high:
+    low, high = float(values.min()), float(values.max())
+    if low == high == 0.0:
         raise TableError(
             f"column {column.name!r} is zero throughout: its bounds cannot be read from the data; declare them"
         )
-    return FROM_DATA_FACTOR * low, FROM_DATA_FACTOR * high
+    return domain_from_data(low, high)
 
 
 def _nominal(column: Column, attribute: Attribute, kind: pa.DataType, codes: Any, found: Any) -> PublicColumn:

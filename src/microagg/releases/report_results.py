@@ -12,7 +12,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.errors import InputError, TableError
 from microagg.evaluation.alignment import Rows, rows_of_kind
 from microagg.evaluation.correlation import correlation_matrix
-from microagg.evaluation.evaluate import judge
+from microagg.evaluation.evaluate import judge, reads_bounds
 from microagg.evaluation.measures import OWN_BY_DEFAULT, all_measures
 from microagg.evaluation.pairs import combinations, pair
 from microagg.evaluation.points import attribute_points, row_distances, spread_within
@@ -184,7 +184,13 @@ def _measure(comparison: Comparison) -> MeasureResults:
 
     def take(on: Sample, names: tuple[str, ...] | None) -> Evaluation:
         wanted = None if names is None else [name for name in names if name not in left_out]
-        return judge(on.before, on.after, request.schema, on.rows, measures=wanted, per_record=request.internal)
+        options = {"bounds_from_data": reads_bounds(request.recipe)}
+        return judge(
+            *(on.before, on.after, request.schema, on.rows),
+            measures=wanted,
+            options=options,
+            per_record=request.internal,
+        )
 
     quick = not (small or request.full)
     try:

@@ -11,7 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from microagg.schema.taxonomy import Taxonomy
 
-__all__ = ["Attribute", "Kind", "Representative", "Role"]
+__all__ = ["FROM_DATA_FACTOR", "Attribute", "Kind", "Representative", "Role", "domain_from_data"]
+
+FROM_DATA_FACTOR = 1.5  # of the largest value: the papers' domain
+
+
+def domain_from_data(low: float, high: float) -> tuple[float, float]:
+    """The domain of numbers whose bounds are read from the data: 0 (or 1.5 x minimum below it) to 1.5 x maximum.
+
+    Examples
+    --------
+    >>> domain_from_data(2.0, 10.0), domain_from_data(-4.0, 10.0)
+    ((0.0, 15.0), (-6.0, 15.0))
+    """
+    return FROM_DATA_FACTOR * min(0.0, low), FROM_DATA_FACTOR * max(0.0, high)
 
 
 class Role(StrEnum):

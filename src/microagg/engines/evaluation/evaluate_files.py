@@ -19,7 +19,7 @@ from microagg.engines.files import FileSource, find_files
 from microagg.errors import InputError, ParameterError, TableError
 from microagg.evaluation.alignment import Rows, rows_by_key
 from microagg.evaluation.definition import MeasureResult, choose
-from microagg.evaluation.evaluate import judge
+from microagg.evaluation.evaluate import judge, reads_bounds
 from microagg.evaluation.measures import all_measures
 from microagg.evaluation.pairs import combinations
 from microagg.evaluation.result import Evaluation, Measure, Sampled
@@ -280,7 +280,7 @@ class ComparedFiles:
                 *(both.before, both.after, schema, both.rows),
                 measures=names,
                 holdout=holdout,
-                options=options,
+                options={**(options or {}), "bounds_from_data": reads_bounds(self.recipe)},
                 seed=self.seed,
             )
 

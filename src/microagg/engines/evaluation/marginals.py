@@ -21,7 +21,7 @@ from microagg.evaluation.utility.distribution import N_CODES, divergence, number
 from microagg.evaluation.utility.values import mean_of
 from microagg.recipe.recipe import Recipe
 from microagg.releases.input import numbers_of_text
-from microagg.schema.attribute import Kind
+from microagg.schema.attribute import Kind, domain_from_data
 from microagg.schema.taxonomy import category_text
 from microagg.tables.frames import Frame
 
@@ -118,6 +118,8 @@ class _Numbers:
         bounds = self.scale.pair.joint.attribute.bounds
         if bounds is None or self.scale.pair.joint.bounds is None:
             low, high = self.scale.ranges[0]
+            if self.scale.pair.bounds_from_data and self.scale.pair.joint.kind is Kind.NUMERIC:
+                low, high = domain_from_data(low, high)
             return float(low - self.scale.origin), float(high - self.scale.origin)
         return self.scale.pair.joint.bounds[0] + self.scale.shift, self.scale.pair.joint.bounds[1] + self.scale.shift
 

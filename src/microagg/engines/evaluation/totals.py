@@ -11,6 +11,7 @@ import numpy as np
 from microagg._progress import report
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
+from microagg.evaluation.evaluate import reads_bounds
 from microagg.evaluation.pairs import Pair, pair
 from microagg.evaluation.utility.moments import BothMoments, PairwiseMoments
 from microagg.recipe.recipe import Recipe
@@ -159,7 +160,7 @@ def _numbers(before: Frame, after: Frame, recipe: Recipe) -> list[Pair]:
         if schema[name].kind not in (Kind.NUMERIC, Kind.ORDINAL) or not {name} <= {*before.names} & {*after.names}:
             continue
         try:
-            found.append(pair(before, after, name, schema[name]))
+            found.append(pair(before, after, name, schema[name], bounds_from_data=reads_bounds(recipe)))
         except TableError:
             if name in schema.quasi_identifiers:
                 raise

@@ -12,6 +12,7 @@ from microagg.evaluation.definition import Definition, MeasureResult, Need
 from microagg.evaluation.pairs import Pair
 from microagg.evaluation.points import spread_within, unweighted
 from microagg.evaluation.utility.papers import DEPENDENCE
+from microagg.privacy.within_cells import distinct_per_cell
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.space.dependence import total_distortion
@@ -71,6 +72,22 @@ def _d_y(context: Context) -> MeasureResult:
     return MeasureResult(sum(details.values()) / len(details), context.unmeasured, details=details)
 
 
+def hamming_within(attribute: EncodedColumn, labels: IntArray) -> float:
+    """The share of records whose category is not the most frequent of their cell: the least Hamming distortion of a
+    guess per cell; a missing category is one of its own."""
+    codes = np.where(attribute.missing, -1, np.nan_to_num(attribute.values)).astype(np.int64)
+    _, most = distinct_per_cell(codes, labels)
+    return float(1.0 - most.sum() / len(labels))
+
+
+def _hamming(context: Context) -> MeasureResult:
+    nominal = [one for one in context.confidential if one.kind is Kind.NOMINAL]
+    if not nominal:
+        return MeasureResult(None, "no nominal confidential attribute")
+    details = {one.name: hamming_within(one, context.cells) for one in nominal}
+    return MeasureResult(sum(details.values()) / len(details), context.unmeasured, details=details)
+
+
 def _d(context: Context) -> MeasureResult:
     d_x, d_y = _d_x(context).value, _d_y(context).value
     assert d_x is not None
@@ -113,6 +130,25 @@ DISTORTION = (
             "Read it beside the measures of diversity.",
             DEPENDENCE,
             short="spread of confidential values left inside cells",
+        ),
+    ),
+    Definition(
+        "D_Y_hamming",
+        "utility",
+        "distortion",
+        "lower",
+        "mean over nominal confidential attributes of the share of records whose category is not the most frequent one "
+        "of their cell; cells are records with equal released quasi-identifiers",
+        _hamming,
+        high=1.0,
+        needs=(Need.CELLS,),
+        default=False,
+        explained=Words(
+            "It says how often the best guess of a confidential category from the cell alone is wrong. It is D_Y for "
+            "categories, with the Hamming distance in place of squared errors.",
+            "A category that nearly all records have gives a low value without any tie to the quasi-identifiers. Low "
+            "also helps whoever wants to find out a person's value.",
+            DEPENDENCE,
         ),
     ),
     Definition(

@@ -211,7 +211,8 @@ VALUES = (
     _define(
         "relative_error",
         "mean over records and quasi-identifiers of |x - x'| / max(|x|, domain / 100); domain is the width of the "
-        "declared bounds or else the range of the original; categories: 0 or 1, or their semantic distance; where "
+        "declared bounds, or of those that the recipe reads from the data, or else the range of the original; "
+        "categories: 0 or 1, or their semantic distance; where "
         "the denominator is 0, 1 if changed",
         _relative_error,
         explained=Words(

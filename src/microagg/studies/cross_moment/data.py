@@ -12,7 +12,7 @@ from microagg._typing import FloatArray
 from microagg.tables.frames import Frame
 from microagg.tables.reference import datasets
 
-__all__ = ["DATA", "Data"]
+__all__ = ["DATA", "Data", "raw_values"]
 
 DOMAIN = 1.5  # times the largest value: the paper's domain
 CENSUS = ("FEDTAX", "POTHVAL", "INTVAL", "FICA")  # in file order; the printed order contradicts the printed figures
@@ -39,23 +39,21 @@ def _in_domain(name: str, raw: FloatArray) -> Data:
 
 
 @cache
-def census(n_attributes: int) -> Data:
-    """Census 2, 3 or 4."""
-    frame = Frame.wrap(datasets.load_census())
-    return _in_domain(
-        f"Census {n_attributes}", np.column_stack([frame.column(name).absolute() for name in CENSUS[:n_attributes]])
-    )
+def raw_values(name: str) -> FloatArray:
+    """Census 2, 3 or 4; or EIA 2, 3 or 4, without the 108 records whose four attributes are all zero: that fits the
+    paper's Table 1."""
+    table, n_attributes = name.split()
+    frame = Frame.wrap(datasets.load_census() if table == "Census" else datasets.load_eia())
+    raw = np.column_stack([frame.column(column).absolute() for column in (CENSUS if table == "Census" else EIA)])
+    used: FloatArray = raw[(raw != 0.0).any(axis=1)] if table == "EIA" else raw
+    return used[:, : int(n_attributes)]
 
 
 @cache
-def eia(n_attributes: int) -> Data:
-    """EIA 2, 3 or 4, without the 108 records whose four attributes are all zero: that fits the paper's Table 1."""
-    frame = Frame.wrap(datasets.load_eia())
-    raw = np.column_stack([frame.column(name).absolute() for name in EIA])
-    return _in_domain(f"EIA {n_attributes}", raw[(raw != 0.0).any(axis=1), :n_attributes])
+def _data(name: str) -> Data:
+    return _in_domain(name, raw_values(name))
 
 
 DATA: dict[str, Callable[[], Data]] = {
-    **{f"Census {d}": partial(census, d) for d in (2, 3, 4)},
-    **{f"EIA {d}": partial(eia, d) for d in (2, 3, 4)},
+    f"{table} {d}": partial(_data, f"{table} {d}") for table in ("Census", "EIA") for d in (2, 3, 4)
 }

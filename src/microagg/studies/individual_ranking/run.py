@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,12 @@ from microagg.studies.individual_ranking.errors import errors, variance_change
 from microagg.studies.individual_ranking.published import FIRST_EIGHT, FIRST_FOUR, PUBLISHED
 from microagg.studies.markdown import markdown_table
 from microagg.tables.reference import datasets
+from microagg.tables.reference.taxonomies import taxonomy_files
 
 __all__ = [
+    "AS_PUBLISHED",
     "adult",
+    "adult_attributes",
     "adult_taxonomies",
     "census",
     "plain_laplace_log2_sse",
@@ -55,17 +57,23 @@ def adult() -> Any:
     return table.select(["age", "hours-per-week", "occupation", "native-country"]).filter(complete)
 
 
-def adult_taxonomies(path: str | Path) -> dict[str, tuple[Taxonomy, list[str]]]:
-    """WordNet trees of Adult's occupation and native-country, each label in its synset's place; and the labels."""
-    trees = {}
-    for name, tree in json.loads(Path(path).read_text(encoding="utf-8"))["attributes"].items():
-        label_of = {entry["synset"]: label for label, entry in tree["mapping"].items()}
-        parents = {
-            label_of.get(edge["child"], edge["child"]): label_of.get(edge["parent"], edge["parent"])
-            for edge in tree["edges"]
+@cache
+def adult_taxonomies() -> dict[str, Taxonomy]:
+    """WordNet trees of Adult's occupation and native-country, each label in its synset's place."""
+    return {name: Taxonomy.load(path) for name, path in taxonomy_files().items()}
+
+
+def adult_attributes() -> dict[str, Any]:
+    """What the columns of :func:`adult` are, for a recipe."""
+    found: dict[str, Any] = dict.fromkeys(("age", "hours-per-week"), NUMERIC | {"resolution": 1})
+    for name, tree in adult_taxonomies().items():
+        found[name] = {
+            "role": "quasi_identifier",
+            "kind": "nominal",
+            "taxonomy": tree,
+            "categories": list(tree.leaves),
         }
-        trees[name] = Taxonomy.from_parents(parents), list(tree["mapping"])
-    return trees
+    return found
 
 
 def release_in_order(
@@ -187,14 +195,9 @@ def _figures(runs: int) -> str:
     return markdown_table(headings, rows)
 
 
-def _adult(runs: int, taxonomies: Path) -> str:
+def _adult(runs: int) -> str:
     """The settings of figure 2: Adult with two numeric and two categorical attributes."""
-    trees = adult_taxonomies(taxonomies)
-    table = adult()
-    attributes: dict[str, Any] = dict.fromkeys(table.column_names, NUMERIC)
-    for name, (tree, labels) in trees.items():
-        attributes[name] = {"role": "quasi_identifier", "kind": "nominal", "taxonomy": tree, "categories": labels}
-    only_trees = {name: tree for name, (tree, _) in trees.items()}
+    table, attributes = adult(), adult_attributes()
     headings = ["attributes", "k", "eps", "monotone", "relative error", "JSD"]
     rows: list[list[object]] = []
     for k in (25, 100, 200):
@@ -202,7 +205,7 @@ def _adult(runs: int, taxonomies: Path) -> str:
             for monotone in ("off", "interpolated"):
                 how: dict[str, Any] = {**AS_PUBLISHED, "monotone": monotone, "attributes": attributes}
                 found = [
-                    errors(table, release_in_order(table, k=k, epsilon=epsilon, seed=seed, **how), only_trees)
+                    errors(table, release_in_order(table, k=k, epsilon=epsilon, seed=seed, **how), adult_taxonomies())
                     for seed in range(runs)
                 ]
                 error, divergence = np.mean(found, axis=0)
@@ -214,15 +217,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the study from the command line; the tables go to standard output."""
     parser = argparse.ArgumentParser(prog="python -m microagg.studies.individual_ranking", description=study.__doc__)
     parser.add_argument("--runs", type=int, default=10, help="releases per figure; the paper took 10")
-    parser.add_argument("--taxonomies", type=Path, help="adult_taxonomies.json; without it Adult is left out")
+    parser.add_argument("--adult", action="store_true", help="Adult too, which takes longer")
     chosen = parser.parse_args(arguments)
     sections = {
         "Table 1, variation of variances": table_1(chosen.runs),
         "What order gains": _order(chosen.runs),
         "Census": _figures(chosen.runs),
     }
-    if chosen.taxonomies is not None:
-        sections["Adult"] = _adult(max(1, chosen.runs // 3), chosen.taxonomies)
+    if chosen.adult:
+        sections["Adult"] = _adult(max(1, chosen.runs // 3))
     for title, table in sections.items():
         print(f"## {title}\n\n{table}")
     print("## Plain Laplace, log2 SSE, epsilon = 1 (published 47.68, 49.13, 49.97)\n")

@@ -1,0 +1,1 @@
+"""``microagg reproduce``."""
