@@ -21,6 +21,7 @@ from microagg.cli.methods import methods
 from microagg.cli.release import release
 from microagg.cli.report import report
 from microagg.cli.risk.command import risk
+from microagg.cli.studio.command import studio
 from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
 
@@ -68,6 +69,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     explain,
     datasets,
     keygen,
+    studio,
     demo,
 )
 

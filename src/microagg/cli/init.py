@@ -31,23 +31,15 @@ def init(
     from microagg.recipe.output import ask_about_formulas
     from microagg.recipe.recipe import Recipe
     from microagg.releases.folder.atomic import refuse_existing, write_file_whole
-    from microagg.schema.infer import decisions_in, draft_recipe, guess_schema
-    from microagg.schema.input_section import input_lines
-    from microagg.schema.look import look_at
+    from microagg.schema.draft import draft_for
+    from microagg.schema.infer import decisions_in
     from microagg.tables.formats.declared_missing import declared_missing_phrase
-    from microagg.tables.frames import Frame
-    from microagg.tables.leading_zeros import columns_with_leading_zeros
     from microagg.tables.phrases import columns_phrase
 
     refuse_existing(output, overwrite)
-    looked = look_at(data, flags.dialect_for_draft(), set(flags.given))
-    frame = Frame.wrap(looked.table)
-    codes = columns_with_leading_zeros(data, looked.table, looked.dialect)
-    guesses = guess_schema(frame, codes=codes, notices=looked.notices)
-    lines = input_lines(looked.dialect, looked.decisions, looked.notices)
-    text = draft_recipe(guesses, table_name=data.name, n_records=frame.n_records, k=k, input_lines=lines)
-    text += ask_about_formulas(frame.table)
-    if any(guess.role == "quasi_identifier" for guess in guesses):
+    draft = draft_for(data, flags.dialect_for_draft(), set(flags.given), k=k, ask_more=ask_about_formulas)
+    looked, guesses, text = draft.looked, draft.guesses, draft.text
+    if draft.has_quasi_identifiers:
         Recipe.loads(text)  # a draft that could not be used would be worse than none
     else:
         say("no column looks like a quasi-identifier: declare at least one before a release")
@@ -61,7 +53,7 @@ def init(
         say(f"[input] {one.key}: {chosen} ({one.reason})")
     if looked.dialect.missing:
         say(f"[input] missing: codes of {columns_phrase(list(looked.dialect.missing))}")
-    say(f"Read {frame.n_records} records of {len(guesses)} columns.")
+    say(f"Read {draft.frame.n_records} records of {len(guesses)} columns.")
     say(f"Wrote {output}: {len(guesses)} columns guessed, {decisions_in(text)} decisions marked DECIDE.")
     say(f"Read and edit it, then: microagg release {data} -r {output} -o release/")
     if as_json:
