@@ -13,7 +13,8 @@ AGED := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W 
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-oldest test-minimal wheel test-wheel coverage campaign lint hooks bench clean environment
+.PHONY: help demo studio studio-pictures test test-spark test-studio test-oldest test-minimal wheel test-wheel coverage campaign lint \
+	hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -24,6 +25,10 @@ $(VENV)/bin/python $(OLDEST)/bin/python $(MINIMAL)/bin/python:
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.studio: pyproject.toml | $(VENV)/.run
+	$(BIN)/python $(INSTALL) --editable '.[studio]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
@@ -69,12 +74,24 @@ environment: $(VENV)/.lint
 demo: $(VENV)/.run  ## set up, then release, judge and compare a generated survey; results in demo-output/
 	$(BIN)/microagg demo --output $(OUTPUT) --overwrite
 
+$(OUTPUT)/survey.csv: | $(VENV)/.run
+	$(BIN)/microagg demo --output $(OUTPUT) --overwrite
+
+studio: $(VENV)/.studio $(OUTPUT)/survey.csv  ## the whole way in a browser, on the demo's survey
+	$(BIN)/microagg studio $(OUTPUT)/survey.csv --recipe $(OUTPUT)/recipe.toml
+
 test: $(VENV)/.test  ## set up and run the whole test suite
 	$(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(PYTEST_OPTIONS) -m kernel --no-header tests/partition tests/contract
 
 test-spark: $(VENV)/.test  ## the tests of the Spark engine with a cluster whose workers are killed; fails without Java
 	$(BIN)/python -m pytest --complete --cluster $(PYTEST_OPTIONS) tests/engines/test_spark.py tests/examples
+
+test-studio: $(VENV)/.test  ## the tests of the studio in a browser; fails where no browser can be had
+	$(BIN)/python -m pytest --complete $(PYTEST_OPTIONS) tests/studio
+
+studio-pictures: $(VENV)/.test  ## write the pictures of docs/studio.md anew, as the tests see the screens
+	MICROAGG_STUDIO_PICTURES=docs/pictures/studio $(BIN)/python -m pytest --complete tests/studio/test_browser.py -k mouse
 
 test-oldest: $(OLDEST)/.test  ## the suite with the lowest versions that pyproject.toml allows
 	NUMBA_CACHE_DIR=$(abspath $(OLDEST))/numba $(OLDEST)/bin/python -m pytest -n 2 $(AGED) $(PYTEST_OPTIONS)
@@ -122,6 +139,7 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/differential_privacy.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/large_tables.py
+	$(BIN)/python benchmarks/studio.py
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache

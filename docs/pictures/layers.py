@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "microagg"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
+    ("studio",),
     ("studies",),
     ("frontier",),
     ("engines",),
@@ -36,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 WHAT = {
     "cli": "the command line: flags, progress, exit codes",
+    "studio": "the whole way in a browser: pages, edits of the recipe, jobs",
     "studies": "papers and their figures, reproduced",
     "frontier": "many releases of one table, set against each other",
     "engines": "release_files(): tables larger than memory, in neighbouring parts",

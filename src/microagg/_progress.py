@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from microagg._kernels.first_use import call_before_compiling
 
-__all__ = ["COMPILING", "report", "shown_by"]
+__all__ = ["COMPILING", "also_shown_by", "report", "shown_by"]
 
 COMPILING = "compiling"  # how the task begins that takes long on a new machine
 
@@ -34,6 +34,20 @@ def shown_by(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def also_shown_by(listener: Listener) -> Iterator[None]:
+    """Report progress to `listener` inside the block, and to whoever listens already."""
+    before = _listener.get()
+
+    def both(task: str, share: float) -> None:
+        if before is not None:
+            before(task, share)
+        listener(task, share)
+
+    with shown_by(both):
+        yield
 
 
 def _report_compiling(what: str, seconds: int) -> None:

@@ -126,6 +126,16 @@ def test_a_report_measures_nothing():
     assert not measuring
 
 
+@pytest.mark.parametrize("room", ["cli", "studio"])
+def test_doors_hold_no_mathematics(room):
+    computing = [
+        module
+        for module, path in MODULES.items()
+        if layers.room_of(module) == room and libraries_of(path) & {"numpy", "scipy", "sklearn", "numba", "opendp"}
+    ]
+    assert not computing
+
+
 def test_files_and_folders_stay_small_enough_to_read():
     long = {module: count for module, path in MODULES.items() if (count := len(path.read_text().splitlines())) > 400}
     folders = {path.parent for path in MODULES.values()}

@@ -22,6 +22,7 @@ from microagg.cli.release import release
 from microagg.cli.report import report
 from microagg.cli.reproduce.command import reproduce
 from microagg.cli.risk.command import risk
+from microagg.cli.studio.command import studio
 from microagg.cli.sweep import sweep
 from microagg.cli.tradeoff import tradeoff
 
@@ -70,6 +71,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     reproduce,
     datasets,
     keygen,
+    studio,
     demo,
 )
 

@@ -1,0 +1,264 @@
+"""Pages and edits, without a browser: every click is an edit of the recipe, and names of columns are only words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import microagg
+from studio_pages import RECIPE, SURVEY, open_studio, with_project
+
+STATIC = Path(microagg.__file__).with_name("studio") / "static"
+SCREENS = ("table", "roles", "risk", "frontier", "release", "statement", "download", "compare", "recipe")
+HOSTILE = "<script>alert(1)</script>"
+SAID = {"back": "/roles"}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    project = with_project(studio, tmp_path)
+    yield studio, browser, project
+    studio.close()
+
+
+def recipe_of(project):
+    return tomllib.loads(project.recipe_text)
+
+
+def set_key(browser, keys, value, form="text"):
+    return browser.post("/recipe/set", {"key": json.dumps(keys), "form": form, "value": value, **SAID})
+
+
+def test_htmx_is_the_published_file_with_its_licence():
+    found = hashlib.sha256((STATIC / "htmx.min.js").read_bytes()).hexdigest()
+    assert found == "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"  # htmx.org 2.0.11
+    assert "Zero-Clause BSD" in (STATIC / "htmx.LICENSE.txt").read_text(encoding="utf-8")
+
+
+def test_every_page_has_the_recipe_and_a_command_and_nothing_inline(opened):
+    _, browser, _ = opened
+    for screen in SCREENS:
+        page = browser.get(f"/{screen}")
+        assert page.status == 200, screen
+        assert "What was decided." in page.text
+        assert not re.search(r"<script(?! src=\"/static/)|<style| style=| on\w+=|javascript:", page.text), screen
+        assert not re.search(r"(src|href|action)=\"(?!/|#)", page.text), screen
+        if screen not in ("statement", "download", "compare"):  # there is no release yet
+            assert "The same on a command line" in page.text, screen
+
+
+def test_the_first_page_is_small(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    page = browser.get("/table")
+    linked = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
+    assert len(linked) == 4
+    assert len(page.body) + sum(len(browser.get(path).body) for path in linked) <= 150_000
+    studio.close()
+
+
+def test_a_click_edits_the_recipe_and_keeps_its_comments(opened):
+    _, browser, project = opened
+    assert set_key(browser, ["attributes", "age", "role"], "confidential").header("location") == "/roles"
+    set_key(browser, ["k"], "7", "number")
+    set_key(browser, ["attributes", "education", "kind"], "ordinal")
+    set_key(browser, ["attributes", "education", "categories"], "low\nhigh", "lines")
+    assert recipe_of(project)["attributes"]["age"]["role"] == "confidential"
+    assert recipe_of(project)["k"] == 7
+    assert recipe_of(project)["attributes"]["education"]["categories"] == ["low", "high"]
+    assert "# What was decided." in project.recipe_text
+    assert project.questions == []
+    set_key(browser, ["attributes", "education", "kind"], "numeric")
+    assert "categories" not in recipe_of(project)["attributes"]["education"]
+
+
+def test_several_columns_are_edited_at_once(opened):
+    _, browser, project = opened
+    browser.post("/roles/columns", {"column": ["id", "income"], "role": "quasi_identifier", "do": "set", **SAID})
+    assert {recipe_of(project)["attributes"][name]["role"] for name in ("id", "income")} == {"quasi_identifier"}
+    assert recipe_of(project)["attributes"]["id"]["kind"] == "nominal"  # a quasi-identifier needs one
+    assert project.checked()[0] is not None
+
+
+def test_a_tree_is_drawn_and_taken_from_a_file(opened):
+    _, browser, project = opened
+    browser.post("/roles/taxonomy", {"name": "region", "outline": "land\n  north\n  south", **SAID})
+    assert recipe_of(project)["attributes"]["region"]["taxonomy"] == {"north": "land", "south": "land"}
+    assert "<li>land" in browser.get("/roles?column=2").text
+    browser.send("/roles/taxonomy/send", "tree.txt", b"all\n  up\n    north\n  south\n", {"place": "2"})
+    assert recipe_of(project)["attributes"]["region"]["taxonomy"]["north"] == "up"
+
+
+def test_undo_and_redo_are_the_recipe_s_history_also_after_a_restart(opened, tmp_path):
+    from microagg.studio.history import History
+
+    _, browser, project = opened
+    set_key(browser, ["k"], "3", "number")
+    set_key(browser, ["k"], "4", "number")
+    browser.post("/recipe/undo", SAID)
+    assert recipe_of(project)["k"] == 3
+    again = History(project.folder)  # as after a crash
+    assert tomllib.loads(again.text)["k"] == 3
+    assert again.redo() == "k = 4"
+    again.undo()
+    (project.folder / "position").unlink()  # it died before this was written
+    assert tomllib.loads(History(project.folder).text)["k"] == 4
+    again.add(RECIPE, "given anew")
+    assert not again.redoable
+    assert again.recipe_file.read_text() == RECIPE
+
+
+def test_a_text_that_is_no_recipe_is_not_taken_and_not_lost(opened):
+    _, browser, project = opened
+    before = project.recipe_text
+    version = project.history.version
+    browser.post("/recipe/write", {"text": "k = = 3 # mine", "version": version, "back": "/recipe"})
+    assert project.recipe_text == before
+    assert "k = = 3 # mine" in browser.get("/recipe").text
+    set_key(browser, ["k"], "9", "number")
+    browser.post("/recipe/write", {"text": before, "version": version, "back": "/recipe"})
+    assert recipe_of(project)["k"] == 9  # another page was faster
+    browser.post("/recipe/write", {"text": before, "version": project.history.version, "back": "/recipe"})
+    assert project.recipe_text == before
+
+
+def test_a_recipe_goes_out_and_comes_in(opened):
+    _, browser, project = opened
+    assert browser.get("/recipe.toml").text == project.recipe_text
+    browser.send("/recipe/send", "other.toml", RECIPE.replace("k = 2", "k = 6").encode())
+    assert recipe_of(project)["k"] == 6
+    browser.send("/recipe/send", "other.toml", b"\xff\xfe")
+    assert recipe_of(project)["k"] == 6
+
+
+def test_a_recipe_that_cannot_be_used_is_said_to_be_so_and_starts_nothing(opened):
+    studio, browser, _ = opened
+    for name in ("age", "region", "education"):
+        set_key(browser, ["attributes", name, "role"], "identifier")
+    assert "Not usable yet: no attribute has role" in browser.get("/risk").text.replace("&#39;", "'")
+    browser.post("/risk/count", {"back": "/risk"})
+    assert studio.jobs.current is None
+    assert "cannot be used yet" in browser.get("/risk").text
+
+
+@pytest.mark.parametrize(
+    "back", ["http://evil.example/", "//evil.example", "/enter?token=x", "/\\evil.example", "javascript:1"]
+)
+def test_a_form_leads_to_our_own_pages_only(opened, back):
+    _, browser, _ = opened
+    assert browser.post("/recipe/undo", {"back": back}).header("location") == "/table"
+
+
+def test_names_and_categories_are_hostile_until_escaped(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    names = [HOSTILE, 'a"b', "x'; y", "${7*7}{{7*7}}", "\u202egro.elpmaxe", "café.né[0]"]
+    quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    survey = (
+        quoted
+        + "\n"
+        + "\n".join(",".join([f'"<img src=x onerror=alert({i})>"', "1", "2", "3", "4", "5"]) for i in range(8))
+    )
+    lines = []
+    for name in names:
+        lines += [f"[attributes.{json.dumps(name)}]", 'role = "quasi_identifier"', 'kind = "nominal"']
+    project = with_project(studio, tmp_path, survey=survey, recipe="k = 2\n" + "\n".join(lines), name="<b>.csv")
+    for screen in (*SCREENS, "roles?column=0", "roles?column=4"):
+        text = browser.get(f"/{screen}").text
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert "<b>.csv" not in text
+        assert "\u202e" not in text
+        assert "4949" not in text
+    for name in names:
+        set_key(browser, ["attributes", name, "role"], "confidential")
+    assert {one["role"] for one in recipe_of(project)["attributes"].values()} == {"confidential"}
+    studio.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("../../etc/passwd.csv", "passwd.csv"),
+        ("C:\\x\\.hidden.csv", "hidden.csv"),
+        ("a\r\nb.csv", "ab.csv"),
+        ("..", "table.csv"),
+    ],
+)
+def test_a_file_is_kept_for_its_owner_under_a_harmless_name(tmp_path, name, kept):
+    from microagg.studio.places import safe_name
+
+    assert safe_name(name) == kept
+
+
+def test_a_file_that_is_sent_lies_in_a_private_folder_until_the_end(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    studio.jobs.start = lambda *_: None  # reading it is another test's
+    assert browser.send("/table/send", "people.csv", SURVEY.encode()).status == 303
+    path = studio.project.source
+    assert path.read_text() == SURVEY
+    assert [folder.stat().st_mode & 0o777 for folder in (tmp_path, studio.run.path, path.parent)] == [0o700] * 3
+    assert path.stat().st_mode & 0o777 == 0o600
+    studio.close()
+    assert not studio.run.path.exists()
+    assert not list(tmp_path.rglob("people.csv"))
+
+
+def test_a_file_that_is_too_large_is_refused_in_words_and_not_kept(tmp_path):
+    studio, browser, _ = open_studio(tmp_path, max_upload=100)
+    assert browser.send("/table/send", "people.csv", b"x" * 300_000).status == 303
+    assert "larger than 100 bytes" in browser.get("/table").text
+    assert studio.project is None
+    assert not list(tmp_path.rglob("people.csv"))
+    assert browser.ask("POST", "/table/send", b"--", content_type="text/plain").status == 303
+    assert browser.send("/table/send", "", b"").status == 303
+    studio.close()
+
+
+def test_an_unforeseen_error_shows_no_value(opened, monkeypatch):
+    from microagg.studio.screens import roles
+
+    _, browser, _ = opened
+
+    def fail(_):
+        raise KeyError("secret income 4711")
+
+    monkeypatch.setattr(roles, "columns_of", fail)
+    answer = browser.get("/roles")
+    assert answer.status == 500
+    assert "KeyError" in answer.text
+    assert "4711" not in answer.text
+
+
+def test_dead_studios_are_swept_and_living_ones_left_alone(tmp_path):
+    from microagg.studio.places import RunFolder
+
+    living = RunFolder(tmp_path)
+    (living.folder("uploads") / "a.csv").write_text("x")
+    dead = tmp_path / "run-dead"
+    (dead / "uploads").mkdir(parents=True)
+    (dead / "uploads" / "b.csv").write_text("y")
+    third = RunFolder(tmp_path)
+    assert not dead.exists()
+    assert (living.path / "uploads" / "a.csv").exists()
+    for one in (living, third):
+        one.remove()
+    assert not list(tmp_path.glob("run-*"))
+
+
+def test_a_studio_without_its_packages_says_what_to_install(monkeypatch):
+    import importlib.util
+
+    from typer.testing import CliRunner
+
+    from microagg.cli.app import app
+
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "starlette" else found(name))
+    ended = CliRunner().invoke(app, ["studio"])
+    assert ended.exit_code == 2
+    assert "pip install 'microagg[studio]'" in ended.output
