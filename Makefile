@@ -13,7 +13,7 @@ AGED := -W default::DeprecationWarning -W default::PendingDeprecationWarning -W 
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-oldest test-minimal wheel test-wheel coverage campaign lint hooks bench clean environment
+.PHONY: help demo test test-spark test-oldest test-minimal wheel test-wheel coverage campaign lint docs hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -42,6 +42,10 @@ $(VENV)/.coverage: pyproject.toml $(VENV)/.test
 
 $(VENV)/.package: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python tools/dependency_group.py package | $(BIN)/python $(INSTALL) --requirement /dev/stdin
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.hooks: pyproject.toml $(VENV)/.lint
@@ -104,6 +108,9 @@ lint: $(VENV)/.lint  ## style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs  ## build the site into site/, to be read from site/index.html; a warning fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 hooks: $(VENV)/.hooks  ## look for style, formatting and types before each commit of this clone
 	$(BIN)/pre-commit install
 
@@ -124,5 +131,5 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/large_tables.py
 
 clean:  ## remove what these commands made
-	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output site build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
