@@ -44,7 +44,7 @@ PARSED = {
     "sweep": "the README's runs; another takes seconds",
     "tradeoff": "the README's runs; another takes seconds",
     "spark": "needs a cluster: make test-spark",
-    "--pdf": "needs a browser: tests/report",
+    "--pdf": "needs a browser: tests/cli prints one",
     "[": "the brackets are for the reader",
     "--t 0.2": "the README's runs; another takes seconds",
     "--workers": "tests/engines runs it, and processes take seconds to start",
@@ -177,12 +177,12 @@ def _run(line: str, folder: Path) -> None:
     words = shlex.split(line)[1:]
     if "--sign" in words or "keygen" in words:
         need("cryptography")
-    output = folder / words[words.index("-o") + 1] if "-o" in words else None
-    if words[0] == "release" and output is not None:
-        shutil.rmtree(output, ignore_errors=True)
-    if words[0] == "report" and output is not None:  # a page, and its figures beside it
-        for written in (output, output.with_suffix(".json")):
-            written.unlink(missing_ok=True)
+    if words[0] in ("release", "report"):  # lines of a page stand for themselves, and may write the same place
+        for flag in {"-o", "--internal-report"} & set(words):
+            place = folder / words[words.index(flag) + 1]
+            shutil.rmtree(place, ignore_errors=True)
+            for written in (place, place.with_suffix(".json")):
+                written.unlink(missing_ok=True)
     if words[0] == "init":
         (folder / "recipe.toml").rename(folder / "finished.toml")
     made = {word for word in words[1:] if word.endswith("/") and words[0] in ("check", "evaluate", "report")}
