@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
@@ -201,6 +202,7 @@ def names(folder) -> dict[str, Any]:
     df = need("pandas").read_csv("data.csv", dtype={"zip": str})
     return {
         "microagg": microagg,
+        "pa": pa,
         "df": df,
         "recipe": microagg.Recipe.loads(RECIPE),
         "X": df[["age", "income"]].to_numpy(float),
