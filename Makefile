@@ -14,7 +14,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio studio-pictures test test-spark test-studio test-oldest test-minimal wheel test-wheel coverage campaign lint \
-	hooks bench clean environment
+	docs hooks bench clean environment
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -47,6 +47,10 @@ $(VENV)/.coverage: pyproject.toml $(VENV)/.test
 
 $(VENV)/.package: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python tools/dependency_group.py package | $(BIN)/python $(INSTALL) --requirement /dev/stdin
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python $(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.hooks: pyproject.toml $(VENV)/.lint
@@ -121,6 +125,9 @@ lint: $(VENV)/.lint  ## style, formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs  ## build the site into site/, to be read from site/index.html; a warning fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 hooks: $(VENV)/.hooks  ## look for style, formatting and types before each commit of this clone
 	$(BIN)/pre-commit install
 
@@ -142,5 +149,5 @@ bench: $(VENV)/.bench  ## run the benchmarks and print their ratios
 	$(BIN)/python benchmarks/studio.py
 
 clean:  ## remove what these commands made
-	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(MINIMAL) .coverage demo-output site build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
