@@ -165,7 +165,7 @@ def describe_pairing(
 ) -> StageDescription:
     """Say that the draws of a block were paired with labels, and how diverse these are in the cells.
 
-    `draws` are facts about draws of what many records share (:meth:`microagg.releases.drawing.shared.SharedDraws.facts`).
+    `draws` are facts about draws of what many records share (:meth:`SharedDraws.facts`).
     """
     if not paired:
         return StageDescription((), {})
