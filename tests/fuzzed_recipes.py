@@ -155,6 +155,10 @@ def _aggregate(rng: Rng, columns: dict[str, FuzzedColumn], roles: dict[str, str]
         beside = [name for name, role in roles.items() if role == "confidential"]
         if beside and rng.random() < 0.05:
             sampled["paired_with"] = beside[:1]
+        elif beside and rng.random() < 0.05:
+            sampled = {"form": "sampled", "paired_with": beside[:1], "draws": "shared"}
+            if rng.random() < 0.5:
+                sampled |= {"share": 2, "rare": 1}
         return sampled
     return {
         "numeric": str(rng.choice(["mean", "median", "medoid"])),

@@ -14,10 +14,10 @@ import pytest
 
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
 from microagg._halt import StopCondition, attend, current_halt, unless_halted
+from microagg._kernels.random import seed_rng
 from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
 from microagg.partition._kernels.local_search.split import split_records
 from microagg.partition._kernels.projection import shortest_path_starts
-from microagg.partition._kernels.random import seed_rng
 from microagg.partition._kernels.stars import TOO_MANY, price_cells
 from microagg.partition.local_search.certificate import certify
 from microagg.partition.local_search.recombine import recombined

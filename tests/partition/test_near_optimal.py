@@ -12,6 +12,7 @@ import microagg
 from declarations import numeric
 from microagg import MDAV, VMDAV, NearOptimal, Projection, refine
 from microagg._halt import StopCondition
+from microagg._kernels.random import draw_below, draw_share, draw_word, seed_rng, shuffle
 from microagg._progress import shown_by
 from microagg.errors import ParameterError
 from microagg.partition._kernels.local_search import annealing as kernels
@@ -20,7 +21,6 @@ from microagg.partition._kernels.local_search import descent
 from microagg.partition._kernels.local_search import pool as pool_kernels
 from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
 from microagg.partition._kernels.local_search.split import split_records
-from microagg.partition._kernels.random import draw_below, draw_share, draw_word, seed_rng, shuffle
 from microagg.partition._kernels.stars import DONE, price_cells
 from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.certificate import certify

@@ -191,7 +191,7 @@ def test_where_near_optimal_cells_satisfy_everything_a_search_loses_no_more_than
 @compiled
 def test_no_records_of_another_value_are_looked_for_where_values_are_many():
     """A kernel once wrote before the beginning of rows without any place."""
-    from microagg.partition._kernels.random import seed_rng
+    from microagg._kernels.random import seed_rng
     from microagg.partition._kernels.rearrange.unlike import unlike_records
 
     X = np.random.default_rng(0).normal(size=(50, 2))

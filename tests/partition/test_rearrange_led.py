@@ -8,7 +8,7 @@ import pytest
 from mdav_tables import compiled
 from microagg import MDAV
 from microagg._halt import StopCondition
-from microagg.partition._kernels.random import seed_rng
+from microagg._kernels.random import seed_rng
 from microagg.partition._kernels.rearrange.unlike import unlike_records
 from microagg.partition.local_search.search import near_records
 from microagg.partition.nominal import nominal_of

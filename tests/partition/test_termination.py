@@ -14,10 +14,10 @@ import pytest
 import microagg
 from microagg import MDAV, NearOptimal, refine
 from microagg._halt import StopCondition
+from microagg._kernels.random import seed_rng
 from microagg.partition._kernels.local_search import annealing as kernels
 from microagg.partition._kernels.local_search import cell_lists as cell_kernels
 from microagg.partition._kernels.local_search import pool as pool_kernels
-from microagg.partition._kernels.random import seed_rng
 from microagg.partition.base import within_cell_sse
 from microagg.partition.local_search.efforts import Effort
 from microagg.partition.local_search.search import near_records

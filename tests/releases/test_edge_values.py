@@ -258,9 +258,22 @@ def test_sampling_weights_of_which_some_count_as_nothing_are_refused():
 def test_draws_are_paired_where_nobody_has_the_attribute():
     table = pa.table({"x": pa.nulls(20, pa.float32()), "y": pa.array(["a", "b"] * 10)})
     attributes = {"x": numeric(), "y": {"role": "confidential", "kind": "nominal"}}
-    aggregate = {"form": "sampled", "paired_with": ["y"]}
-    made = released(table, attributes=attributes, aggregate=aggregate, missing={"policy": "own_cell"})
-    assert made.table["x"].null_count == 20
+    for draws in ("moments", "shared"):
+        aggregate = {"form": "sampled", "paired_with": ["y"], "draws": draws}
+        made = released(table, attributes=attributes, aggregate=aggregate, missing={"policy": "own_cell"})
+        assert made.table["x"].null_count == 20
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e299, 1e150])
+def test_shared_draws_of_huge_and_tiny_numbers_stay_in_their_range(unit):
+    table = pa.table({"x": NUMBERS[:, 0] * unit, "y": pa.array(["a", "b"] * 30)})
+    attributes = {"x": numeric(), "y": {"role": "confidential", "kind": "nominal"}}
+    aggregate = {"form": "sampled", "paired_with": ["y"], "draws": "shared"}
+    drawn = released(table, attributes=attributes, aggregate=aggregate).table["x"].to_numpy()
+    spread = np.ptp(NUMBERS[:, 0])
+    inside = (NUMBERS[:, 0].min() - spread <= drawn / unit) & (drawn / unit <= NUMBERS[:, 0].max() + spread)
+    assert inside.all()
+    assert np.ptp(drawn / unit) > spread / 4
 
 
 def test_values_that_lie_too_far_apart_to_be_mixed_are_refused():

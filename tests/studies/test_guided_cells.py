@@ -45,16 +45,18 @@ def test_every_method_is_compared_on_the_same_splits():
         ("plain", "centroids"),
         ("plain", "sampled"),
         ("plain", "paired"),
+        ("plain", "shared"),
         ("prediction", "centroids"),
         ("prediction", "sampled"),
         ("prediction", "paired"),
+        ("prediction", "shared"),
     ]
     assert all(one.splits == (0, 1) for one in outcomes)
     assert outcomes[1].purity == outcomes[2].purity  # the same cells
     for score in ("accuracy", "f_measure"):
         table = as_markdown(outcomes, score)
         assert len(table.splitlines()) == 2 + 3
-        assert all(line.count("|") == 8 for line in table.splitlines())
+        assert all(line.count("|") == 9 for line in table.splitlines())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -66,7 +68,9 @@ def test_the_study_publishes_what_a_release_does(method):
     aggregates = {
         "centroids": {},
         "sampled": {"form": "sampled"},
-        "paired": {"form": "sampled", "paired_with": "label"},
+        "paired": {"form": "sampled", "paired_with": "label", "draws": "moments"},
+        "shared": {"form": "sampled", "paired_with": "label", "draws": "shared"},
+        "share = 10": {"form": "sampled", "paired_with": "label", "draws": "shared", "share": 10},
     }
     for form, aggregate in aggregates.items():
         asked = Recipe(
@@ -79,6 +83,17 @@ def test_the_study_publishes_what_a_release_does(method):
         released = microagg.release(split.train.table, asked, seed=split.number)
         np.testing.assert_array_equal(released.partition, labels)
         assert released.table.equals(made[form].table)
+
+
+def test_a_number_is_predicted_on_splits_without_classes(capsys, monkeypatch):
+    attributes = {"x": NUMERIC, "job": NOMINAL, "y": {"role": "confidential", "kind": "numeric"}}
+    number = Setting("number", lambda: small_table().drop_columns(["label"]), attributes, "y", "logistic_regression")
+    monkeypatch.setitem(guided_cells.SETTINGS, "heart", number)
+    guided_cells.main(["--data", "heart", "--k", "12", "--methods", "plain", "--splits", "2"])
+    printed = capsys.readouterr().out
+    assert "R squared:" in printed
+    assert "Accuracy" not in printed
+    assert "| share = 10 |" in printed
 
 
 def test_finished_points_are_kept_and_not_computed_again(tmp_path, monkeypatch):

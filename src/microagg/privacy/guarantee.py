@@ -23,14 +23,16 @@ __all__ = [
     "EPSILON_DP",
     "EPSILON_IDP",
     "K_ANONYMITY",
+    "MEMBERSHIP",
     "MICROAGGREGATED",
     "ORDER_UNKNOWN",
     "ORIGINAL_RECORDS",
+    "PUBLISHED_AS_THEY_ARE",
     "Guarantee",
     "clauses_of",
     "differential_privacy",
-    "drawn_from_cells",
     "k_anonymity",
+    "less_diverse",
 ]
 
 # What a promise of differential privacy is about. Only a method whose whole output is proved may name the first.
@@ -135,11 +137,11 @@ ASSUMED_OF_CELLS = (
 
 
 ORDER_UNKNOWN = "nobody outside knows the order of the input's records, which was kept"
-_PUBLISHED_AS_THEY_ARE = (
+PUBLISHED_AS_THEY_ARE = (
     "attributes declared confidential or non_confidential are published as they are; one that is known to outsiders "
     "can single out a record"
 )
-_MEMBERSHIP = "who is in the table at all"
+MEMBERSHIP = "who is in the table at all"
 
 
 def clauses_of(*clauses: str) -> tuple[str, ...]:
@@ -147,7 +149,8 @@ def clauses_of(*clauses: str) -> tuple[str, ...]:
     return tuple(clause for clause in clauses if clause)
 
 
-def _less_diverse(guided_by: Sequence[str]) -> str:
+def less_diverse(guided_by: Sequence[str]) -> str:
+    """What is not promised of attributes that helped to form the cells."""
     return f"diversity of {names_phrase(guided_by)} within cells, which were formed with their help"
 
 
@@ -194,81 +197,15 @@ def k_anonymity(
         not_promised=clauses_of(
             "confidential values: if all records of a cell share one, it is known for all of them"
             + (f"; of {names_phrase(hidden)} the promises below say more" if hidden else ""),
-            _less_diverse([name for name in guided_by if name not in hidden]) if set(guided_by) - set(hidden) else "",
-            _PUBLISHED_AS_THEY_ARE,
+            less_diverse([name for name in guided_by if name not in hidden]) if set(guided_by) - set(hidden) else "",
+            PUBLISHED_AS_THEY_ARE,
             *(() if key is None else NOT_PROMISED_OF_UNITS),
             TOGETHER if together else "",
-            _MEMBERSHIP,
+            MEMBERSHIP,
             "differential privacy: cells depend on the records",
             "hiding of real values: each cell publishes those of one of its own records" if medoids else "",
             "combinations of attributes from different blocks: each block has cells of its own, and together they can "
             "single out a record"
-            if one_of_several
-            else "",
-        ),
-    )
-
-
-def drawn_from_cells(
-    k: int,
-    attributes: Sequence[str],
-    *,
-    order_kept: bool = False,
-    one_of_several: bool = False,
-    guided_by: Sequence[str] = (),
-    paired_with: Sequence[str] = (),
-    statistics: str = "mean and covariance",
-    spiked: Sequence[str] = (),
-) -> Guarantee:
-    """The promise of sampled records: every published combination was drawn from statistics of at least k records.
-
-    See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
-    records of their cell, `statistics` says what numbers were drawn from, `spiked` names those of which draws keep how
-    many records of a cell have the value that many share. It is weaker than k-anonymity, and cannot be counted on a
-    file.
-    """
-    dealt = (
-        f"chance with the odds of models of {names_phrase(paired_with)}, every leaf of which holds at least {k} records"
-        if paired_with
-        else "chance"
-    )
-    spikes = (
-        f"; for {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
-        f"other values were drawn from the mean and variance of at least {k} records with other values, of this cell "
-        "or of several"
-        if spiked
-        else ""
-    )
-    return Guarantee(
-        model=DRAWN,
-        parameters={"k": k},
-        unit="one record",
-        target="the quasi-identifiers of single records",
-        against=(
-            "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
-            f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
-            f"counts{spikes}; which record of the cell a published one stands beside is {dealt}"
-        ),
-        attributes=tuple(attributes),
-        assumptions=clauses_of(
-            *ASSUMED_OF_CELLS,
-            "chance came from the system's secure source",
-            ORDER_UNKNOWN if order_kept else "",
-        ),
-        not_promised=clauses_of(
-            "k-anonymity: published combinations may occur once, and counting them on the file shows nothing",
-            "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
-            "that some record of the cell has",
-            "confidential values: each stands beside a draw from its own record's cell",
-            f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt so "
-            "that they can"
-            if paired_with
-            else "",
-            _less_diverse(guided_by) if guided_by else "",
-            _PUBLISHED_AS_THEY_ARE,
-            _MEMBERSHIP,
-            "differential privacy: cells depend on the records, and their statistics carry no noise",
-            "combinations of attributes from different blocks: each block has cells of its own"
             if one_of_several
             else "",
         ),
@@ -380,7 +317,7 @@ def differential_privacy(
             if unprotected
             else "",
             "hiding of which row is whose: the order of the input's records was kept" if order_kept else "",
-            f"{_MEMBERSHIP}: the number of records is taken as public; records are replaced, not removed",
+            f"{MEMBERSHIP}: the number of records is taken as public; records are replaced, not removed",
             "protection from general truths: what is learned about everyone can be applied to anyone, in the table or "
             "not",
         ),

@@ -54,12 +54,13 @@ MODELS = {
     DRAWN: PrivacyModel(
         *_K,
         Words(
-            "Published records are drawn by chance from statistics of cells of at least k records. No combination is "
-            "that of a person, but for luck.",
+            "Published records are drawn by chance from statistics of at least k records. No combination is copied "
+            "from a person; one can equal a person's by chance.",
             "It is weaker than k-anonymity: a published combination may occur once, and nothing can be counted on the "
             "file. What all records of a cell share shows in every draw.",
             OUR_OWN,
-            "released record ~ normal(mean, covariance) of a cell with n >= k records; categories ~ the cell's counts",
+            "released record ~ normal(mean, covariance) of a cell with n >= k records, categories ~ the cell's counts; "
+            "or, value by value, ~ the cell's counts of values and intervals that >= k records share",
             "docs/guarantees.md#drawn-from-cells-of-at-least-k",
         ),
     ),

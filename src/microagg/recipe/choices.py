@@ -20,6 +20,7 @@ __all__ = [
     "AggregateChoice",
     "AggregateForm",
     "BlocksChoice",
+    "Draws",
     "EngineChoice",
     "MissingChoice",
     "MissingPolicy",
@@ -98,6 +99,16 @@ class AggregateForm(StrEnum):
     SAMPLED = "sampled"
 
 
+class Draws(StrEnum):
+    """What sampled records are drawn from: the moments of their cell, or values and intervals that many share."""
+
+    MOMENTS = "moments"
+    SHARED = "shared"
+
+
+_RAREST = 10  # records that have a category, or k where that is less
+
+
 class AggregateChoice(_Table):
     """``[aggregate]``: what a cell publishes, by kind of attribute.
 
@@ -128,6 +139,20 @@ class AggregateChoice(_Table):
         Attributes that are published as they are, and that the draws of a cell are dealt to fit. It keeps the release
         useful for predicting these attributes.
         Take care: what can be predicted of people in the release is then predicted better, by intruders, too.
+    draws : {"moments", "shared"}, optional
+        What sampled records are drawn from. With ``"moments"`` it is the moments of their cell. With ``"shared"`` it
+        is numbers that at least k records share, and mean and spread of intervals of at least k. How often a cell has
+        each of them is kept, and labels follow a model with less noise than chance, so models learn more from the
+        release. It needs `paired_with`. Left out, it is "moments".
+        Take care: with ``"shared"`` counts within a cell are kept and may be one, combinations equal those of records
+        about as often as new records would, and standard errors of the labels are too small.
+    share : int >= 2, optional
+        For draws = "shared": how many records must share a number that is published as it is. Left out, it is k.
+        Take care: numbers that fewer than k records share are then published. The statement names what that gives up.
+    rare : int >= 1, optional
+        For draws = "shared": categories of fewer records of the table are published as a more frequent one. Left out,
+        it is 10, or k where that is less; 1 keeps all categories.
+        Take care: rare categories vanish from the release, and with 1 a category that one record has is published.
     """
 
     form: AggregateForm = AggregateForm.REPRESENTATIVE
@@ -137,6 +162,20 @@ class AggregateChoice(_Table):
     ordinal: Representative = Representative.MEDIAN
     nominal: Representative | None = None
     paired_with: tuple[str, ...] = ()
+    draws: Draws | None = None
+    share: Annotated[int, Field(ge=2, strict=True)] | None = None
+    rare: Annotated[int, Field(ge=1, strict=True)] | None = None
+
+    @property
+    def way_of_drawing(self) -> Draws | None:
+        """What sampled records are drawn from, as chosen or by default; None of representatives."""
+        if self.form is not AggregateForm.SAMPLED:
+            return None
+        return self.draws or Draws.MOMENTS
+
+    def rarest(self, k: int) -> int:
+        """How many records of the table a category needs to be published, as chosen or by default."""
+        return min(_RAREST, k) if self.rare is None else self.rare
 
     @field_validator("paired_with", mode="before")
     @classmethod
@@ -155,9 +194,19 @@ class AggregateChoice(_Table):
                 raise ValueError(f"{kind} must be one of {words}")
             if self.form is AggregateForm.SAMPLED and choice is not type(self).model_fields[kind].default:
                 raise ValueError(f"{kind} is for form = 'representative'; sampled records have none")
-        for key in ("moments", "content"):
-            if self.form is not AggregateForm.SAMPLED and getattr(self, key) != type(self).model_fields[key].default:
+        for key in ("moments", "content", "draws"):
+            chosen = getattr(self, key) != type(self).model_fields[key].default
+            if chosen and self.form is not AggregateForm.SAMPLED:
                 raise ValueError(f"{key} is for form = 'sampled'")
+            if chosen and key != "draws" and self.draws is Draws.SHARED:
+                raise ValueError(f"{key} is for draws = 'moments'; draws of what records share have no moments")
+        if self.draws is Draws.SHARED and not self.paired_with:
+            raise ValueError(
+                "draws = 'shared' needs attributes that the draws are to fit. Name them: paired_with = ..."
+            )
+        for key in ("share", "rare"):
+            if getattr(self, key) is not None and self.way_of_drawing is not Draws.SHARED:
+                raise ValueError(f"{key} is for draws = 'shared'")
         return self
 
 

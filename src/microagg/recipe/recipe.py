@@ -171,6 +171,10 @@ class Recipe(BaseModel):
         chosen = [name for name, attribute in self.attributes.items() if attribute.representative is not None]
         if self.aggregate.form is AggregateForm.SAMPLED and chosen:
             raise ValueError(f"attributes.{chosen[0]}.representative is for aggregate.form = 'representative'")
+        for key in ("share", "rare"):
+            count = getattr(self.aggregate, key)
+            if count is not None and count > self.k:
+                raise ValueError(f"aggregate.{key} = {count} asks for more than k = {self.k} records: leave it out")
         check_guides(self)
         check_method(self)
         check_protection(self)

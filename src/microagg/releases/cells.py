@@ -20,8 +20,9 @@ from microagg.methods.output import Block, MethodOutput, Stages
 from microagg.methods.searches import Searches, require_uninterrupted
 from microagg.partition.base import exponent_of_differences, within_cell_sse
 from microagg.partition.runs import order_of
-from microagg.recipe.choices import AggregateForm
+from microagg.recipe.choices import AggregateForm, Draws
 from microagg.recipe.recipe import Recipe
+from microagg.releases.drawing.shared import draw_shared
 from microagg.releases.guidance import describe_guidance, describe_pairing, shape_space
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.rearrangement import demands_of, joined_facts, limit_words, rearrange_groups
@@ -88,13 +89,21 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         measured = [prepared.measured[name] for name in attributes]
         cells = Cells(labels, prepared.weights)
         spiked: tuple[str, ...] = ()
+        draws: Mapping[str, Any] = {}
         if recipe.aggregate.form is AggregateForm.SAMPLED:
             _require_cells(labels, attributes, recipe.k)
             choice = recipe.aggregate
-            spiked = tuple(spikes_of(measured, recipe.k))
-            arrays |= sampled_columns(
-                measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
-            )
+            if choice.way_of_drawing is Draws.SHARED:
+                drawn = draw_shared(
+                    measured, cells, uniforms, recipe.k, paired, share=choice.share, rare=choice.rarest(recipe.k)
+                )
+                arrays |= drawn.arrays(measured)
+                draws = drawn.facts(measured)
+            else:
+                spiked = tuple(spikes_of(measured, recipe.k))
+                arrays |= sampled_columns(
+                    measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
+                )
         elif ascending is not None:
             arrays |= _published_alone(measured[0], ascending, cells, points, recipe)
         else:
@@ -102,7 +111,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         fewest = None if units is None else int(units.in_groups(labels).min())
         blocks.append(Block(tuple(attributes), labels, spiked, searches.facts, fewest))
         guidance = describe_guidance(guided, points, attributes, labels, guides, recipe, coordinates)
-        pairing = describe_pairing(attributes, labels, paired, recipe)
+        pairing = describe_pairing(attributes, labels, paired, recipe, draws)
         remarks += [*of_groups, *certified, *searches.remarks(attributes)]
         remarks += [*guidance.remarks, *pairing.remarks]
         guided_by += [guidance.facts] if guidance.facts else []

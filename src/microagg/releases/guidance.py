@@ -157,14 +157,21 @@ def _guide_of(recipe: Recipe) -> Guide:
 
 
 def describe_pairing(
-    attributes: Sequence[str], labels: IntArray, paired: Sequence[EncodedColumn], recipe: Recipe
+    attributes: Sequence[str],
+    labels: IntArray,
+    paired: Sequence[EncodedColumn],
+    recipe: Recipe,
+    draws: Mapping[str, Any],
 ) -> StageDescription:
-    """Say that the draws of a block were paired with labels, and how diverse these are in the cells."""
+    """Say that the draws of a block were paired with labels, and how diverse these are in the cells.
+
+    `draws` are facts about draws of what many records share (:meth:`SharedDraws.facts`).
+    """
     if not paired:
         return StageDescription((), {})
     names = [one.name for one in paired]
     diversity = cells_diversity(paired, labels).as_dict()
-    facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity}
+    facts = {"paired_with": names, "model": "gradient boosting", "diversity": diversity, **draws}
     return StageDescription(pairing_words(facts, attributes, recipe), facts)
 
 
@@ -179,7 +186,37 @@ def pairing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: R
     whose = (
         "" if tuple(names) == recipe.guides else f"of {columns_phrase(names)}: "
     )  # where no sentence before has said it
-    return remark, f"{whose}{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
+    diversity = f"{whose}{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
+    if "equal" not in facts:
+        return remark, diversity
+    return _dealing_words(names, recipe.k), diversity, *_sharing_words(facts, attributes, recipe)
+
+
+def _dealing_words(names: Sequence[str], k: int) -> str:
+    return (
+        "which draw of a cell stands beside which of its records was decided by chance with the odds of a gradient "
+        f"boosting model of {columns_phrase(names)}, every leaf of which holds at least {k} records, and then so that "
+        "what the model cannot tell cancels among draws that are alike. So models learn more from the release, and "
+        "standard errors computed from it are too small"
+    )
+
+
+def _sharing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:
+    """How often draws equal records, beside how often new records would; and which categories were pooled."""
+    equal = facts["equal"]
+    often = (
+        f"{100 * equal['released']:.1f} % of the released records equal one of the table on all quasi-identifiers that "
+        f"share cells, and {100 * equal['untouched']:.1f} % of records with no part in the table would; "
+        f"{100 * equal['released_unique']:.1f} % equal one that nobody else in the table equals, and "
+        f"{100 * equal['untouched_unique']:.1f} % would (judged by each record of the table and the others)"
+        f"{_cells_of(attributes, recipe)}"
+    )
+    pooled = facts.get("pooled", {})
+    if not pooled:
+        return (often,)
+    counts = ", ".join(f"{count} of column {name!r}" for name, count in pooled.items())
+    least = recipe.aggregate.rarest(recipe.k)
+    return often, f"categories that fewer than {least} records have were published as more frequent ones: {counts}"
 
 
 def _cells_of(attributes: Sequence[str], recipe: Recipe) -> str:

@@ -41,7 +41,14 @@ from microagg.space.points import Points, distances_to_centroids
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["published_columns", "representatives_of", "round_values", "sampled_columns", "spikes_of"]
+__all__ = [
+    "published_columns",
+    "representatives_of",
+    "round_draws",
+    "round_values",
+    "sampled_columns",
+    "spikes_of",
+]
 
 
 _LARGEST = 1e300
@@ -125,11 +132,15 @@ def _draws(
         if column.name in spikes:
             step = column.resolution or 0.0
             numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step)
-        # Those with a resolution are counted in 64-bit integers; others must be numbers that can be measured again.
-        most = _LARGEST if column.resolution is None else _LARGEST_INTEGER
-        numbers = np.clip(numbers, -most, most)
-        draws[column.name] = round_values(column, numbers)
+        draws[column.name] = round_draws(column, numbers)
     return draws
+
+
+def round_draws(column: EncodedColumn, numbers: FloatArray) -> FloatArray:
+    """Drawn numbers as they are published, and small enough for the column's type."""
+    # Those with a resolution are counted in 64-bit integers; others must be numbers that can be measured again.
+    most = _LARGEST if column.resolution is None else _LARGEST_INTEGER
+    return round_values(column, np.clip(numbers, -most, most))
 
 
 def _dealt(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from microagg.aggregate.content import Content
-from microagg.privacy.confidential_guarantee import confidential_guarantee
-from microagg.privacy.guarantee import Guarantee, drawn_from_cells, k_anonymity
+from microagg.privacy.guarantee import Guarantee, k_anonymity
+from microagg.privacy.promises.confidential import confidential_guarantee
+from microagg.privacy.promises.drawn import drawn_from_cells, drawn_from_shared_values
 from microagg.privacy.ways import Way
-from microagg.recipe.choices import AggregateForm
+from microagg.recipe.choices import AggregateForm, Draws
 from microagg.recipe.guide_rules import shaping_attributes
 from microagg.recipe.output import RowOrder
 from microagg.recipe.protect import effort_of, rearranges, requirements_of
@@ -84,6 +85,21 @@ def describe_rearrangement(recipe: Recipe) -> dict[str, Any] | None:
 
 def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
     """What is promised of records that were drawn from the statistics of cells of at least k, block by block."""
+    if recipe.aggregate.way_of_drawing is Draws.SHARED:
+        return tuple(
+            drawn_from_shared_values(
+                recipe.k,
+                attributes,
+                paired_with=recipe.aggregate.paired_with,
+                rare=recipe.aggregate.rarest(recipe.k),
+                share=recipe.aggregate.share,
+                weighted=recipe.sampling_weight is not None,
+                order_kept=recipe.output.order is RowOrder.KEPT,
+                one_of_several=len(blocks) > 1,
+                guided_by=shaping_attributes(recipe),
+            )
+            for attributes, _ in blocks
+        )
     return tuple(
         drawn_from_cells(
             recipe.k,
@@ -112,6 +128,9 @@ def describe_space(recipe: Recipe) -> dict[str, Any]:
 
 def describe_aggregation(recipe: Recipe) -> dict[str, Any]:
     """What cells publish, for the manifest."""
+    if recipe.aggregate.way_of_drawing is Draws.SHARED:
+        shared = {"share": recipe.aggregate.share or recipe.k, "rare": recipe.aggregate.rarest(recipe.k)}
+        return {"form": "sampled", "draws": "shared", "numbers": "shared values, and intervals of k", **shared}
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return {"form": "sampled", "numbers": f"{_drawn_from(recipe)} of the cell", "categories": "counts of the cell"}
     names = recipe.schema.quasi_identifiers

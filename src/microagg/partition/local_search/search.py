@@ -37,7 +37,7 @@ _STEPS_PER_PORTION = 100_000  # for k = 1: about a tenth of a second for every k
 
 def chance_states(random_state: int | None, count: int) -> list[IntArray]:
     """As many independent states of chance, from a seed or, without one, from the system's source of randomness."""
-    from microagg.partition._kernels.random import seed_rng
+    from microagg._kernels.random import seed_rng
 
     seed = secrets.randbits(128) if random_state is None else int(random_state)
     return [seed_rng(child.generate_state(4)) for child in np.random.SeedSequence(seed).spawn(count)]
@@ -156,8 +156,8 @@ class Pools:
 
 def split_order(points: Points, halt: StopCondition) -> IntArray:
     """The records in the order of a median split."""
+    from microagg._kernels.random import seed_rng
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(points))
     columns = np.ascontiguousarray(points.values.T)
@@ -170,9 +170,9 @@ def near_records(points: Points, k: int, halt: StopCondition) -> npt.NDArray[np.
 
     Halted, some have none.
     """
+    from microagg._kernels.random import seed_rng
     from microagg.partition._kernels.local_search.neighbours import NOBODY, improve_nearest, nearest_of_all
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import seed_rng
 
     n_records, nominal = len(points), nominal_of(points)
     few = n_records <= _ALL_PAIRS_UP_TO

@@ -149,8 +149,8 @@ def _split(points: Points, unit: int, halt: StopCondition) -> tuple[IntArray, In
 
     A time limit does not cut this, about a second for a million records: there has to be some start.
     """
+    from microagg._kernels.random import seed_rng
     from microagg.partition._kernels.local_search.split import split_records
-    from microagg.partition._kernels.random import seed_rng
 
     order = np.arange(len(points))
     flag = halt.then(None).flag

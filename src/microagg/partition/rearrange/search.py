@@ -265,7 +265,7 @@ class Arrangement:
 
     def _unlike_records(self) -> npt.NDArray[np.int32]:
         """For each record, near ones of another confidential value; none where values are many."""
-        from microagg.partition._kernels.random import seed_rng
+        from microagg._kernels.random import seed_rng
         from microagg.partition._kernels.rearrange.unlike import unlike_records
 
         codes, chance = self.rules.codes[0], seed_rng([1, 2, 3, 4])

@@ -18,6 +18,7 @@ from microagg.methods.searches import ENDS, STARTS
 from microagg.privacy.verify import Finding
 from microagg.private.moments.plan import groups_of
 from microagg.recipe.about import AboutChoice
+from microagg.recipe.choices import Draws
 from microagg.recipe.protect import rearranges
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
@@ -267,7 +268,8 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
         return "does not state how the draws of every block were paired"
     for facts, block in zip(paired, release.blocks if paired else (), strict=True):
         due = {"paired_with": list(release.recipe.aggregate.paired_with), "model": "gradient boosting"}
-        if not same(facts, {**due, "diversity": facts["diversity"]}):
+        stated = {key: value for key, value in facts.items() if key not in ("equal", "pooled")}
+        if not same(stated, {**due, "diversity": facts["diversity"]}) or not _draws_fit(release, facts, block):
             return "states other paired draws than its recipe"
         fault = _fault_of_diversity(facts["diversity"], block)
         if fault:
@@ -277,6 +279,18 @@ def _fault_of_aggregate(release: PublishedFolder, aggregate: dict[str, Any]) -> 
     if release.strategy.is_counted and any("spiked" in block for block in release.blocks):
         return "states draws, and its recipe representatives"
     return ""
+
+
+def _draws_fit(release: PublishedFolder, facts: Mapping[str, Any], block: Mapping[str, Any]) -> bool:
+    """Whether what is stated of draws of shared values can be: shares, and counts of columns of the block."""
+    if release.recipe.aggregate.way_of_drawing is not Draws.SHARED:
+        return not {"equal", "pooled"} & set(facts)
+    equal, pooled = facts["equal"], facts.get("pooled", {})
+    fits = set(equal) == {"released", "released_unique", "untouched", "untouched_unique"}
+    fits = fits and all(type(share) is float and 0.0 <= share <= 1.0 for share in equal.values())
+    fits = fits and equal["released_unique"] <= equal["released"] and equal["untouched_unique"] <= equal["untouched"]
+    fits = fits and set(pooled) <= set(block["attributes"])
+    return fits and all(type(count) is int and count > 0 for count in pooled.values())
 
 
 def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) -> str:

@@ -42,7 +42,12 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
         return (
             f"The published values of these attributes were drawn by chance from statistics of at least "
             f"{parameters['k']} "
-            "records. This is less than k-anonymity."
+            + (
+                f"records, or are numbers that {parameters['share']} of them share"
+                if "share" in parameters
+                else "records"
+            )
+            + ". This is less than k-anonymity."
         )
     if "confidential" in guarantee:
         return _plain_of_values(guarantee)

@@ -21,7 +21,9 @@ from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.evaluation.learning import learn
 from microagg.partition.mdav import MDAV
+from microagg.recipe.choices import AggregateChoice
 from microagg.recipe.recipe import Recipe
+from microagg.releases.drawing.shared import draw_shared
 from microagg.releases.guidance import cells_diversity, shape_space
 from microagg.releases.prepare import prepare
 from microagg.releases.representatives import published_columns, sampled_columns
@@ -50,6 +52,11 @@ def spaces(target: str) -> dict[str, dict[str, Any]]:
 
 
 METHODS = tuple(spaces(""))
+SHARE = 10
+"""Records that share a number, in the relaxed form of draws of what many share."""
+
+SCORES_OF_CLASSES = (("Accuracy", "accuracy"), ("F-measure", "f_measure"))
+SCORES_OF_NUMBERS = (("R squared", "r_squared"),)
 
 
 class Split:
@@ -74,7 +81,7 @@ class Split:
 
     @cached_property
     def _predictions(self) -> FloatArray:
-        return cross_fitted(self._matrix, self._guides[0].values, classes=True)
+        return cross_fitted(self._matrix, self._guides[0].values, classes=self.setting.has_classes)
 
     def unprotected(self) -> dict[str, Any]:
         """The point of the records as they are."""
@@ -120,8 +127,17 @@ class Split:
             "centroids": published_columns(self._measured, cells, Points(self._matrix), recipe),
             "sampled": sampled_columns(self._measured, cells, uniforms_from(self.number), k),
             "paired": sampled_columns(self._measured, cells, uniforms_from(self.number), k, self._guides),
+            "shared": self._shared(cells, k),
         }
+        if k > SHARE:
+            arrays["share = 10"] = self._shared(cells, k, SHARE)
         return {form: self._frame.with_arrays(columns) for form, columns in arrays.items()}
+
+    def _shared(self, cells: Cells, k: int, share: int | None = None) -> dict[str, Any]:
+        rare = AggregateChoice().rarest(k)
+        uniforms = uniforms_from(self.number)
+        drawn = draw_shared(self._measured, cells, uniforms, k, self._guides, share=share, rare=rare)
+        return drawn.arrays(self._measured)
 
     def _scores_of(self, labels: IntArray, k: int, recipe: Recipe) -> dict[str, Any]:
         """Equal cells publish the same: the discriminant with alpha = 1 learns nothing that plain cells did not."""
@@ -132,16 +148,17 @@ class Split:
 
     def _score(self, made: Frame) -> dict[str, float | None]:
         scores = learn(made, self.test, self._schema, self.setting.target, model=self.setting.model)
-        return {"accuracy": scores.accuracy, "f_measure": scores.f_measure}
+        return {"accuracy": scores.accuracy, "f_measure": scores.f_measure, "r_squared": scores.r_squared}
 
 
 def splits_of(setting: Setting, numbers: Sequence[int]) -> Iterator[Split]:
-    """Stratified splits by number; a split is the same however many are asked for."""
-    from sklearn.model_selection import StratifiedShuffleSplit
+    """Splits by number, stratified by classes; a split is the same however many are asked for."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
     frame = Frame.wrap(setting.load())
     codes = frame.column(setting.target).encoded[0]
-    splitter = StratifiedShuffleSplit(max(numbers) + 1, test_size=TEST_SHARE, random_state=0)
+    kind = StratifiedShuffleSplit if setting.has_classes else ShuffleSplit
+    splitter = kind(max(numbers) + 1, test_size=TEST_SHARE, random_state=0)
     for number, (train, test) in enumerate(splitter.split(codes, codes)):
         if number in numbers:
             yield Split(setting, number, frame.take(np.sort(train)), frame.take(np.sort(test)))
@@ -216,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         points = run(SETTINGS[name], ks, numbers, methods=chosen.methods, results=chosen.results, tell=_tell)
         outcomes = gather_scores(points)
         print(f"## {SETTINGS[name].name}\n")
-        for title, score in (("Accuracy", "accuracy"), ("F-measure", "f_measure")):
+        for title, score in SCORES_OF_CLASSES if SETTINGS[name].has_classes else SCORES_OF_NUMBERS:
             print(f"{title}:\n\n{as_markdown(outcomes, score)}")
 
 

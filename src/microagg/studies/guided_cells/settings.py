@@ -27,6 +27,11 @@ class Setting:
     target: str
     model: str
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target has classes; else it is a number."""
+        return bool(self.attributes[self.target]["kind"] == "nominal")
+
 
 def _adult(share: float) -> Any:
     """The six attributes of the discriminant paper; records without missing values, or a stratified sample."""
@@ -58,6 +63,36 @@ def _heart() -> Any:
     table = datasets.load_heart().drop_null()
     sick = np.where(table["num"].to_numpy() > 0, "yes", "no")
     return table.drop_columns(["num"]).append_column("sick", pa.array(sick))
+
+
+def _kinds() -> Any:
+    """A generated table with five classes that follow numbers (one skewed, one mostly 0) and categories."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(20)
+    n = 8000
+    age = rng.integers(18, 80, n)
+    pay = np.round(rng.lognormal(7.5, 0.6, n), -1)
+    benefit = np.where(rng.random(n) < 0.8, 0, rng.integers(20, 900, n))
+    region = rng.choice(["north", "south", "east", "west", "centre"], n, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    owner = rng.choice(["yes", "no"], n)
+    chances = np.column_stack(
+        [
+            np.where((age < 35) & (owner == "no"), 2.0, 0.0),
+            np.where(pay > 2500, 2.5, 0.0),
+            np.where((benefit > 0) & (benefit < 300), 3.0, 0.0),
+            np.where((benefit >= 300) | (age > 66), 2.5, 0.0),
+            np.where(np.isin(region, ["west", "centre"]) & (owner == "yes"), 2.0, 0.0),
+        ]
+    )
+    kind = (chances + rng.gumbel(size=chances.shape)).argmax(axis=1)
+    labels = np.array(["one", "two", "three", "four", "five"])[kind]
+    return pa.table({"age": age, "pay": pay, "benefit": benefit, "region": region, "owner": owner, "kind": labels})
+
+
+def _census() -> Any:
+    names = ["AFNLWGT", "AGI", "EMCONTRB", "PTOTVAL", "POTHVAL", "INTVAL", "FEDTAX"]
+    return datasets.load_census().select(names)
 
 
 _ADULT = {
@@ -100,5 +135,22 @@ SETTINGS = {
         dict.fromkeys(_HEART_NUMERIC, NUMERIC) | dict.fromkeys(_HEART_NOMINAL, NOMINAL) | {"sick": LABEL},
         "sick",
         "logistic_regression",
+    ),
+    "kinds": Setting(
+        "Generated, five classes",
+        _kinds,
+        dict.fromkeys(("age", "pay", "benefit"), NUMERIC)
+        | dict.fromkeys(("region", "owner"), NOMINAL)
+        | {"kind": LABEL},
+        "kind",
+        "gradient_boosting",
+    ),
+    "census": Setting(
+        "Census",
+        _census,
+        dict.fromkeys(("AFNLWGT", "AGI", "EMCONTRB", "PTOTVAL", "POTHVAL", "INTVAL"), NUMERIC)
+        | {"FEDTAX": {"role": "confidential", "kind": "numeric"}},
+        "FEDTAX",
+        "gradient_boosting",
     ),
 }

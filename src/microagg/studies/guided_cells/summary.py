@@ -26,8 +26,8 @@ class MethodScores:
     ----------
     splits : tuple of int
         Those that were run.
-    accuracy, f_measure : tuple of float
-        One per split.
+    accuracy, f_measure, r_squared : tuple of float
+        One per split; None where the target has no such score.
     purity : float
         Mean share of the most frequent label in a cell: the price.
     """
@@ -40,6 +40,7 @@ class MethodScores:
     accuracy: tuple[float, ...]
     f_measure: tuple[float, ...]
     purity: float
+    r_squared: tuple[float, ...] = ()
 
 
 def gather_scores(points: Sequence[dict[str, Any]]) -> list[MethodScores]:
@@ -62,6 +63,7 @@ def gather_scores(points: Sequence[dict[str, Any]]) -> list[MethodScores]:
                 tuple(one["accuracy"] for one in several),
                 tuple(one["f_measure"] for one in several),
                 float(np.mean([one["purity"] for one in several])),
+                tuple(one.get("r_squared") for one in several),
             )
         )
     return outcomes
@@ -92,11 +94,11 @@ def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
     return float(values.mean()), float(width)
 
 
-FORMS = ("centroids", "sampled", "paired")
+FORMS = ("centroids", "sampled", "paired", "shared", "share = 10")
 
 
 def as_markdown(outcomes: Sequence[MethodScores], score: str = "accuracy") -> str:
-    """The table of one score (accuracy, f_measure) on one data set: a row per k and method, a column per form.
+    """The table of one score on one data set: a row per k and method, a column per form that was run.
 
     Each entry is the mean in per cent; in brackets the gain over plain centroids with its paired 95 % interval, and the
     share of the gap between plain centroids and unprotected records that it closes. Gains are taken over the splits
@@ -104,14 +106,18 @@ def as_markdown(outcomes: Sequence[MethodScores], score: str = "accuracy") -> st
     """
     (whole,) = (one for one in outcomes if one.method == "unprotected")
     found = {(one.k, one.method, one.form): one for one in outcomes}
-    rows: list[list[object]] = [["-", "unprotected", len(whole.splits), "-", _mean(whole, score), "", ""]]
+    forms = [form for form in FORMS if any(one.form == form for one in outcomes)]
+    rest = [""] * (len(forms) - 1)
+    rows: list[list[object]] = [["-", "unprotected", len(whole.splits), "-", _mean(whole, score), *rest]]
     for k, method in dict.fromkeys((one.k, one.method) for one in outcomes if one is not whole):
         base = found.get((k, "plain", "centroids"))
-        several = [found[k, method, form] for form in FORMS]
-        entries = [_mean(one, score) + _describe_gain(one, base, whole, score) for one in several]
-        first = several[0]
+        several = [found.get((k, method, form)) for form in forms]
+        entries = [
+            "-" if one is None else _mean(one, score) + _describe_gain(one, base, whole, score) for one in several
+        ]
+        first = found[k, method, forms[0]]
         rows.append([k, method, len(first.splits), f"{first.purity:.3f}", *entries])
-    return markdown_table(["k", "cells", "splits", "purity", *FORMS], rows)
+    return markdown_table(["k", "cells", "splits", "purity", *forms], rows)
 
 
 def _mean(one: MethodScores, score: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import entry, inner
+from microagg._kernels.random import draw_below, draw_share
 from microagg.partition._kernels.local_search.descent import descend
 from microagg.partition._kernels.local_search.pool import choose_cells, gather, put_back, sse_before, sum_up
 from microagg.partition._kernels.local_search.ruin import disturb
-from microagg.partition._kernels.random import draw_below, draw_share
 
 SKIPPED_NEIGHBOURS = 0.25  # share of neighbours passed over when a pool is gathered, so that pools vary
 FAR_SEEDS = 0.5  # how often a pool starts at a record drawn by its distance from its centroid

@@ -9,7 +9,7 @@ import numpy as np
 from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import compiled
 from microagg._kernels.nominal import numbers_of
-from microagg.partition._kernels.random import draw_below, shuffle
+from microagg._kernels.random import draw_below, shuffle
 
 
 class CellLists(NamedTuple):

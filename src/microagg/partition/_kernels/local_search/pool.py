@@ -13,7 +13,7 @@ import numpy as np
 
 from microagg._kernels.jit import compiled, entry, inner
 from microagg._kernels.nominal import add_code_distances_at, numbers_of
-from microagg.partition._kernels.random import draw_share
+from microagg._kernels.random import draw_share
 
 
 class Pool(NamedTuple):

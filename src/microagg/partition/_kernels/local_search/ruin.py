@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import inner
-from microagg.partition._kernels.random import draw_below, draw_share, shuffle
+from microagg._kernels.random import draw_below, draw_share, shuffle
 
 FEWER_CELLS = 0.1  # how often a pool is rebuilt with one cell less, where that is possible
 MORE_CELLS = 0.2  # ... with one cell more

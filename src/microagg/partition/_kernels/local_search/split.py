@@ -12,7 +12,7 @@ import numpy as np
 from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import compiled
 from microagg._kernels.nominal import numbers_of
-from microagg.partition._kernels.random import draw_below, draw_share
+from microagg._kernels.random import draw_below, draw_share
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from microagg._kernels.codes import NO_TABLE
 from microagg._kernels.jit import compiled
 from microagg._kernels.nominal import numbers_of
-from microagg.partition._kernels.random import draw_below
+from microagg._kernels.random import draw_below
 
 NOBODY = -1
 ENOUGH = 50  # records of a large cell that its distance to another is estimated from, where there are codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
-from microagg.partition._kernels.random import draw_below
+from microagg._kernels.random import draw_below
 from microagg.partition._kernels.rearrange.cells import NOBODY, between
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg._kernels.jit import compiled
-from microagg.partition._kernels.random import draw_below, draw_share
+from microagg._kernels.random import draw_below, draw_share
 from microagg.partition._kernels.rearrange.annealing import most_change, other_cell
 from microagg.partition._kernels.rearrange.cells import draw_member
 from microagg.partition._kernels.units.mend import (

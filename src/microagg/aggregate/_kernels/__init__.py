@@ -1,0 +1,1 @@
+"""Kernels of drawing: NumPy and Numba only."""

@@ -1,0 +1,206 @@
+"""Numbers as codes: values that many records share, and intervals of at least k records between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.errors import GuaranteeError
+
+__all__ = ["MISSING", "PLACES", "SharedNumbers", "find_shared_numbers", "require_shared"]
+
+
+MISSING = -1
+"""The code of a missing value."""
+
+PLACES = tuple((place - 10) / 10.5 for place in range(21))
+"""Where an interval is published: parts of its half-width on both sides of its mean."""
+
+_HALF_WIDTH = 3.0**0.5  # of a uniform distribution, in standard deviations
+
+
+@dataclass(frozen=True)
+class SharedNumbers:
+    """An attribute as codes, in the order of what they say.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_records,)
+        :data:`MISSING` where the number is.
+    speaks : ndarray of bool, shape (n_records,)
+        Which records have a part in what their code says. Records of a gap between shared values that holds fewer
+        than k of them have none: they are told as the nearest code.
+    centres, half_widths : ndarrays of shape (n_codes,)
+        The shared value and 0, or mean and half-width of an interval.
+    is_value : ndarray of bool, shape (n_codes,)
+        Whether a code is one value that many records share.
+    """
+
+    codes: IntArray
+    speaks: BoolArray
+    centres: FloatArray
+    half_widths: FloatArray
+    is_value: BoolArray
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many records have a part in what each code says."""
+        return np.bincount(self.codes[self.speaks], minlength=len(self.centres))
+
+    def places(self, published: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """The numbers that stand for each code, of shape (n_codes, n_places); equal ones where a value is shared.
+
+        Parameters
+        ----------
+        published : callable
+            From numbers to numbers as they are published: rounded, within bounds.
+        """
+        return published(self.centres[:, None] + self.half_widths[:, None] * np.array(PLACES))
+
+
+def find_shared_numbers(
+    values: FloatArray, k: int, *, share: int | None = None, weights: FloatArray | None = None
+) -> SharedNumbers:
+    """Find the values that at least `share` records have, and cut the others into intervals of at least k records.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_records,)
+        NaN is missing.
+    k : int
+    share : int, optional
+        Default: k.
+    weights : ndarray of shape (n_records,), optional
+        Sampling weights, for mean and spread; records are counted, not weighed.
+
+    Raises
+    ------
+    GuaranteeError
+        Fewer than k records have a value: nothing can be said about any of them.
+
+    Notes
+    -----
+    The numbers between two shared values that follow each other are a *gap*. A gap of at least k records is cut, from
+    its smallest number on, into intervals of at least k; what is left over joins the last. Nothing is said of a gap
+    with fewer: its records are told as the nearest code.
+
+    An interval publishes its mean and half-width, sqrt(3) standard deviations of the population, but no farther than to
+    the centre of the code beside it: what is published of an interval depends on numbers that at least k records
+    (`share` for shared values) make, and never on where it begins or ends.
+
+    Examples
+    --------
+    >>> found = find_shared_numbers(np.array([0.0, 0.0, 0.0, 2.0, 3.0, 5.0, 7.0]), 3)
+    >>> found.codes, found.centres, found.is_value
+    (array([0, 0, 0, 1, 1, 1, 1]), array([0.  , 4.25]), array([ True, False]))
+    """
+    known = ~np.isnan(values)
+    if int(known.sum()) < k:
+        raise GuaranteeError(
+            f"numbers of fewer than k = {k} records cannot be told: an attribute has {int(known.sum())} values. "
+            "Nothing was written"
+        )
+    scale = exponent_near_one([values])  # squares of huge numbers would overflow
+    scaled = times_power_of_two(values[known], scale) if scale else values[known]
+    distinct, which, counts = np.unique(scaled, return_inverse=True, return_counts=True)
+    is_shared = counts >= (k if share is None else min(share, k))
+    code_of, own = _codes_of(distinct, counts, is_shared, k)
+    codes = np.full(len(values), MISSING, dtype=np.int64)
+    speaks = np.zeros(len(values), dtype=bool)
+    codes[known], speaks[known] = code_of[which], own[which]
+    centres, spreads = _means_and_spreads(
+        scaled, codes[known], speaks[known], None if weights is None else weights[known]
+    )
+    is_value = np.zeros(len(centres), dtype=bool)
+    is_value[code_of[is_shared]] = True
+    centres[code_of[is_shared]] = distinct[is_shared]  # to the last digit
+    order = np.argsort(centres, kind="stable")
+    centres, is_value = centres[order], is_value[order]
+    half = np.where(is_value, 0.0, _HALF_WIDTH * spreads[order])
+    beside = np.diff(centres, prepend=-np.inf, append=np.inf)
+    half = np.minimum(half, np.minimum(beside[:-1], beside[1:]))
+    codes[known] = np.argsort(order)[codes[known]]
+    if scale:
+        centres, half = times_power_of_two(centres, -scale), times_power_of_two(half, -scale)
+    found = SharedNumbers(codes, speaks, centres, half, is_value)
+    require_shared(found, values, k, share=share)
+    return found
+
+
+def _codes_of(distinct: FloatArray, counts: IntArray, is_shared: BoolArray, k: int) -> tuple[IntArray, BoolArray]:
+    """The code of each distinct number, and whether its records have a part in what the code says."""
+    codes = np.full(len(distinct), MISSING, dtype=np.int64)
+    n_codes = 0
+    for first, last in _runs(is_shared):
+        if is_shared[first]:
+            codes[first:last] = np.arange(n_codes, n_codes + last - first)
+            n_codes += last - first
+        elif counts[first:last].sum() >= k:
+            intervals = _cut(counts[first:last], k)
+            codes[first:last] = n_codes + intervals
+            n_codes += int(intervals[-1]) + 1
+    own = codes != MISSING
+    if not own.all():
+        there = np.flatnonzero(own)
+        above = np.clip(np.searchsorted(distinct[there], distinct), 1, max(len(there) - 1, 1))
+        below, above = there[above - 1], there[np.minimum(above, len(there) - 1)]
+        nearest = np.where(distinct - distinct[below] <= distinct[above] - distinct, below, above)
+        codes = np.where(own, codes, codes[nearest])
+    return codes, own
+
+
+def _runs(flags: BoolArray) -> list[tuple[int, int]]:
+    """First and last place of each run of equal flags."""
+    borders = np.flatnonzero(np.diff(flags)) + 1
+    return list(zip([0, *borders.tolist()], [*borders.tolist(), len(flags)], strict=True))
+
+
+def _cut(counts: IntArray, k: int) -> IntArray:
+    """Neighbours put together until they count k; those left over join the last."""
+    parts = np.empty(len(counts), dtype=np.int64)
+    part = gathered = 0
+    for place, count in enumerate(counts.tolist()):
+        parts[place] = part
+        gathered += count
+        if gathered >= k:
+            part, gathered = part + 1, 0
+    return np.minimum(parts, part - 1)
+
+
+def _means_and_spreads(
+    values: FloatArray, codes: IntArray, speaks: BoolArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Weighted mean and standard deviation of the records of each code, from those that have a part in it."""
+    values, codes = values[speaks], codes[speaks]
+    shares = np.ones(len(values)) if weights is None else weights[speaks]
+    n_codes = int(codes.max()) + 1
+    smallest = np.full(n_codes, np.inf)
+    np.minimum.at(smallest, codes, values)
+    total = np.bincount(codes, weights=shares, minlength=n_codes)
+    # From the smallest on, so that a common offset costs no digits.
+    means = np.bincount(codes, weights=shares * (values - smallest[codes]), minlength=n_codes) / total + smallest
+    squares = np.bincount(codes, weights=shares * (values - means[codes]) ** 2, minlength=n_codes) / total
+    return means, np.sqrt(squares)
+
+
+def require_shared(found: SharedNumbers, values: FloatArray, k: int, *, share: int | None = None) -> None:
+    """Count anew who has a part in what each code says; nothing is drawn from fewer than was promised.
+
+    Raises
+    ------
+    GuaranteeError
+        An interval of fewer than k records, or a shared value of fewer than `share`, or of records with others.
+    """
+    least = np.where(found.is_value, k if share is None else min(share, k), k)
+    short = int((found.sizes < least).sum())
+    of_values = found.speaks & (found.codes >= 0) & found.is_value[found.codes]
+    others = int((values[of_values] != found.centres[found.codes[of_values]]).sum())
+    if short or others:
+        raise GuaranteeError(
+            f"{short} intervals or shared values of a number come from fewer records than promised, and {others} "
+            "records have no part in what they were counted for. Nothing was written"
+        )

@@ -1,0 +1,1 @@
+"""The words of promises, by what is promised."""

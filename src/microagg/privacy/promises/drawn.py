@@ -1,0 +1,165 @@
+"""The promises about drawn records: from moments of cells, or from values and intervals that many records share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from microagg.privacy.guarantee import (
+    ASSUMED_OF_CELLS,
+    DRAWN,
+    MEMBERSHIP,
+    ORDER_UNKNOWN,
+    PUBLISHED_AS_THEY_ARE,
+    Guarantee,
+    clauses_of,
+    less_diverse,
+)
+from microagg.tables.phrases import names_phrase
+
+__all__ = ["drawn_from_cells", "drawn_from_shared_values"]
+
+
+_CHANCE = "chance came from the system's secure source"
+_NO_K_ANONYMITY = "k-anonymity: published combinations may occur once, and counting them on the file shows nothing"
+_BLOCKS = "combinations of attributes from different blocks: each block has cells of its own"
+
+
+def drawn_from_cells(
+    k: int,
+    attributes: Sequence[str],
+    *,
+    order_kept: bool = False,
+    one_of_several: bool = False,
+    guided_by: Sequence[str] = (),
+    paired_with: Sequence[str] = (),
+    statistics: str = "mean and covariance",
+    spiked: Sequence[str] = (),
+) -> Guarantee:
+    """The promise of sampled records: every published combination was drawn from statistics of at least k records.
+
+    See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
+    records of their cell, `statistics` says what numbers were drawn from, `spiked` names those of which draws keep how
+    many records of a cell have the value that many share. It is weaker than k-anonymity, and cannot be counted on a
+    file.
+    """
+    dealt = (
+        f"chance with the odds of models of {names_phrase(paired_with)}, every leaf of which holds at least {k} records"
+        if paired_with
+        else "chance"
+    )
+    spikes = (
+        f"; for {names_phrase(spiked)}, counts say how many records of the cell have the value that many share, and "
+        f"other values were drawn from the mean and variance of at least {k} records with other values, of this cell "
+        "or of several"
+        if spiked
+        else ""
+    )
+    return Guarantee(
+        model=DRAWN,
+        parameters={"k": k},
+        unit="one record",
+        target="the quasi-identifiers of single records",
+        against=(
+            "someone who compares published quasi-identifiers with those of a person or firm they know: numbers were "
+            f"drawn by chance from the {statistics} of a cell of at least {k} records, categories from its "
+            f"counts{spikes}; which record of the cell a published one stands beside is {dealt}"
+        ),
+        attributes=tuple(attributes),
+        assumptions=clauses_of(
+            *ASSUMED_OF_CELLS,
+            _CHANCE,
+            ORDER_UNKNOWN if order_kept else "",
+        ),
+        not_promised=clauses_of(
+            _NO_K_ANONYMITY,
+            "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
+            "that some record of the cell has",
+            "confidential values: each stands beside a draw from its own record's cell",
+            f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt so "
+            "that they can"
+            if paired_with
+            else "",
+            less_diverse(guided_by) if guided_by else "",
+            PUBLISHED_AS_THEY_ARE,
+            MEMBERSHIP,
+            "differential privacy: cells depend on the records, and their statistics carry no noise",
+            _BLOCKS if one_of_several else "",
+        ),
+    )
+
+
+def drawn_from_shared_values(
+    k: int,
+    attributes: Sequence[str],
+    *,
+    paired_with: Sequence[str],
+    rare: int,
+    share: int | None = None,
+    weighted: bool = False,
+    order_kept: bool = False,
+    one_of_several: bool = False,
+    guided_by: Sequence[str] = (),
+) -> Guarantee:
+    """The promise of records whose numbers many records share, or come from intervals of at least k.
+
+    Parameters
+    ----------
+    k : int
+    attributes : sequence of str
+    paired_with : sequence of str
+        Attributes by whose models places of intervals were chosen, and draws dealt to the records of their cell.
+    rare : int
+        Categories of fewer records of the table are not published.
+    share : int, optional
+        How many records must share a number that is published as it is; default: k.
+    weighted : bool
+        Whether records have sampling weights.
+    order_kept, one_of_several, guided_by
+        As in :func:`microagg.privacy.guarantee.k_anonymity`.
+    """
+    shared = k if share is None else share
+    parameters: dict[str, float] = {"k": k}
+    by_weight = ", by weight and up to rounding" if weighted else ""
+    if shared < k:
+        parameters["share"] = shared
+    return Guarantee(
+        model=DRAWN,
+        parameters=parameters,
+        unit="one record",
+        target="the quasi-identifiers of single records",
+        against=(
+            "someone who compares published quasi-identifiers with those of a person or firm they know: each published "
+            f"number is one that at least {shared} records of the table share, or is made of mean and spread of an "
+            f"interval of at least {k} records of the table; each category is one that at least {rare} have; how "
+            f"often a cell of at least {k} records has each of them was kept{by_weight}, attribute by attribute, and "
+            "which of "
+            "them stand together was drawn by chance with the correlations of the cell; which record of the cell a "
+            f"published one stands beside was dealt by chance and models of {names_phrase(paired_with)}, every leaf of "
+            f"which holds at least {k} records"
+        ),
+        attributes=tuple(attributes),
+        assumptions=clauses_of(*ASSUMED_OF_CELLS, _CHANCE, ORDER_UNKNOWN if order_kept else ""),
+        not_promised=clauses_of(
+            _NO_K_ANONYMITY,
+            f"that numbers come from at least k = {k} records: those that {shared} to {k - 1} share are published as "
+            f"they are, and whoever knows {shared - 1} of these records learns that another has the number"
+            if shared < k
+            else "",
+            "that no published combination is that of a record: its values are those of records, and chance can bring "
+            "together what one of them has; the statement tells how often it did, and how often records that had no "
+            "part in the table would",
+            "hiding of counts within cells: how many records of a cell have a value, an interval or a category was "
+            "kept, and that may be one",
+            "hiding from the others of an interval: whoever knows all of its records but one can work out that one",
+            "confidential values: each stands beside a draw from its own record's cell",
+            f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: places of intervals "
+            "were chosen, and draws dealt, so that they can",
+            f"standard errors: {names_phrase(paired_with)} follow the models more closely than chance would, so errors "
+            "computed from the release are too small",
+            less_diverse(guided_by) if guided_by else "",
+            PUBLISHED_AS_THEY_ARE,
+            MEMBERSHIP,
+            "differential privacy: cells, intervals and models depend on the records and carry no noise",
+            _BLOCKS if one_of_several else "",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Records drawn from cells, where that takes a way of its own."""

@@ -1,0 +1,255 @@
+"""Draws from what at least k records share, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.aggregate.centroid import Cells
+from microagg.aggregate.pairing import pair_draws
+from microagg.aggregate.sampling import Uniforms
+from microagg.aggregate.shared_values.dealing import deal_quietly
+from microagg.aggregate.shared_values.intervals import MISSING, find_shared_numbers
+from microagg.aggregate.shared_values.model import LabelModel, calibrated, fit_labels
+from microagg.aggregate.shared_values.ranks import draw_codes, pool_rare
+from microagg.aggregate.shared_values.tilt import tilted_places
+from microagg.releases.representatives import round_draws
+from microagg.schema.attribute import Kind
+from microagg.schema.encode import EncodedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SharedDraws", "draw_shared"]
+
+
+@dataclass(frozen=True)
+class SharedDraws:
+    """Draws of a block, and what was pooled for them.
+
+    Attributes
+    ----------
+    columns : dict of ndarray
+        By attribute, on the scale of its values; NaN is missing.
+    n_pooled : dict of int
+        By attribute, how many records' category was told as a more frequent one.
+    """
+
+    columns: dict[str, FloatArray]
+    n_pooled: dict[str, int]
+
+    def arrays(self, measured: Sequence[EncodedColumn]) -> dict[str, pa.Array]:
+        """The draws as columns of their own types."""
+        return {column.name: column.publish(self.columns[column.name]) for column in measured}
+
+    def facts(self, measured: Sequence[EncodedColumn]) -> dict[str, Any]:
+        """How often draws equal records, and how many records had a category that was pooled; for the manifest."""
+        originals = [
+            round_draws(column, column.values) if column.kind is Kind.NUMERIC else column.values for column in measured
+        ]
+        equal = _equal_shares(originals, [self.columns[column.name] for column in measured])
+        return {"equal": equal} | ({"pooled": self.n_pooled} if self.n_pooled else {})
+
+
+def _equal_shares(originals: Sequence[FloatArray], drawn: Sequence[FloatArray]) -> dict[str, float]:
+    """Shares of draws that equal a record, and one that no other equals; and the same of records without a part.
+
+    A record without a part is each record in turn, beside the others: it equals one of them if two or more are equal,
+    and one that no other equals if exactly two are.
+    """
+    n_records = len(originals[0])
+    keys = np.zeros(2 * n_records, dtype=np.int64)
+    for before, after in zip(originals, drawn, strict=True):
+        codes = np.unique(np.concatenate([before, after]), return_inverse=True)[1]
+        keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    counts = np.bincount(keys[:n_records], minlength=int(keys.max()) + 1)
+    of_records, of_draws = counts[keys[:n_records]], counts[keys[n_records:]]
+    return {
+        "released": float((of_draws > 0).mean()),
+        "released_unique": float((of_draws == 1).mean()),
+        "untouched": float((of_records > 1).mean()),
+        "untouched_unique": float((of_records == 2).mean()),
+    }
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """One attribute as ordered codes, and the numbers that stand for each code."""
+
+    column: EncodedColumn
+    codes: IntArray
+    places: FloatArray
+    n_pooled: int = 0
+
+
+def draw_shared(
+    measured: Sequence[EncodedColumn],
+    cells: Cells,
+    uniforms: Uniforms,
+    k: int,
+    paired: Sequence[EncodedColumn],
+    *,
+    share: int | None = None,
+    rare: int = 1,
+) -> SharedDraws:
+    """Draw records whose numbers at least k records share, or come from mean and spread of at least k."""
+    X = np.column_stack([column.values for column in measured])
+    categories = [len(column.labels) if column.kind is Kind.NOMINAL else 0 for column in measured]
+    fitted = (fit_labels(X, one.values, k, classes=one.kind is Kind.NOMINAL, n_categories=categories) for one in paired)
+    models = [model for model in fitted if model is not None]
+    coded = [_code(column, cells, k, share, rare, models) for column in measured]
+    codes = draw_codes(np.column_stack([one.codes for one in coded]), cells, uniforms)
+    drawn = np.full(codes.shape, np.nan)
+    chances = [uniforms(len(codes)) for _ in coded]
+    for j, one in enumerate(coded):
+        there = codes[:, j] != MISSING
+        at = (chances[j][there] * one.places.shape[1]).astype(np.int64)
+        drawn[there, j] = one.places[codes[there, j], at]
+    if models:
+        for j, one in enumerate(coded):
+            if one.places.shape[1] > 1:
+                drawn[:, j] = _tilted(one, codes[:, j], chances[j], drawn, j, k, models)
+        drawn = drawn[_dealt(coded, drawn, codes, models, cells, uniforms)]
+    return SharedDraws(
+        {one.column.name: np.ascontiguousarray(drawn[:, j]) for j, one in enumerate(coded)},
+        {one.column.name: one.n_pooled for one in coded if one.n_pooled},
+    )
+
+
+def _code(
+    column: EncodedColumn, cells: Cells, k: int, share: int | None, rare: int, models: Sequence[LabelModel]
+) -> _Coded:
+    if int((~column.missing).sum()) < k:  # then every cell has a record that lacks it, and publishes none
+        return _Coded(column, np.full(len(column.values), MISSING, dtype=np.int64), np.full((1, 1), np.nan))
+    if column.kind is Kind.NUMERIC:
+        found = find_shared_numbers(column.values, k, share=share, weights=cells.weights)
+        return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
+    codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
+    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=column.kind is Kind.ORDINAL)
+    if column.kind is Kind.ORDINAL:
+        return _Coded(column, codes, np.arange(len(column.labels), dtype=np.float64)[:, None], n_pooled)
+    order = _by_label(codes, len(column.labels), models)
+    rank = np.argsort(order)
+    return _Coded(column, np.where(codes == MISSING, MISSING, rank[codes]), order.astype(np.float64)[:, None], n_pooled)
+
+
+def _by_label(codes: IntArray, n_codes: int, models: Sequence[LabelModel]) -> IntArray:
+    """Categories in the order of their mean labels, along the line on which these differ most."""
+    if not models:
+        return np.arange(n_codes)
+    means = []
+    for model in models:
+        rows = model.known & (codes != MISSING)
+        counts = np.bincount(codes[rows], minlength=n_codes)
+        overall = model.labels[model.known].mean(axis=0)
+        for term, centre in zip(model.labels.T, overall, strict=True):
+            sums = np.bincount(codes[rows], weights=term[rows] - centre, minlength=n_codes)
+            means.append(np.sqrt(model.weight) * sums / np.maximum(counts, 1))
+    table = np.column_stack(means)
+    counts = np.bincount(codes[codes != MISSING], minlength=n_codes)
+    axis = np.linalg.eigh((table * counts[:, None]).T @ table)[1][:, -1]
+    axis = axis if axis[np.argmax(np.abs(axis))] > 0 else -axis
+    return np.argsort(table @ axis, kind="stable")
+
+
+def _tilted(
+    one: _Coded,
+    codes: IntArray,
+    chance: FloatArray,
+    drawn: FloatArray,
+    j: int,
+    k: int,
+    models: Sequence[LabelModel],
+) -> FloatArray:
+    """The draws of one attribute, with places that lead the models to the labels of each interval.
+
+    The chance that chose a place among all alike chooses among those with weights, so that what no model tells apart
+    stays where it was.
+    """
+    result = drawn[:, j].copy()
+    steered = _steered(one.places, [model.cuts(j) for model in models])
+    rows = np.flatnonzero((codes != MISSING) & steered[codes])
+    if not len(rows):
+        return result
+    by_code = np.argsort(codes[rows], kind="stable")
+    rows = rows[by_code]
+    n_places = one.places.shape[1]
+    tried = np.repeat(drawn[rows], n_places, axis=0)
+    tried[:, j] = one.places[codes[rows]].ravel()
+    odds = [model.expected(tried).reshape(len(rows), n_places, -1) for model in models]
+    due = [_mean_labels(one.codes, len(one.places), model, k) for model in models]
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=-2))
+    for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+        code = codes[rows[first]]
+        told = [place for place, mean in enumerate(due) if not np.isnan(mean[code]).any()]
+        if not told:
+            continue
+        scales = [np.sqrt(models[place].weight) for place in told]
+        wanted = np.concatenate([scale * due[place][code] for scale, place in zip(scales, told, strict=True)])
+        at = tilted_places(
+            np.concatenate(
+                [scale * odds[place][first:last] for scale, place in zip(scales, told, strict=True)], axis=2
+            ),
+            wanted,
+            chance[rows[first:last]],
+        )
+        result[rows[first:last]] = one.places[code, at]
+    return result
+
+
+def _mean_labels(codes: IntArray, n_codes: int, model: LabelModel, k: int) -> FloatArray:
+    """The mean label of the records of each code; NaN where fewer than k of them have one."""
+    rows = model.known & (codes != MISSING)
+    counts = np.bincount(codes[rows], minlength=n_codes)
+    sums = [np.bincount(codes[rows], weights=term[rows], minlength=n_codes) for term in model.labels.T]
+    means: FloatArray = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
+    means[counts < k] = np.nan
+    return means
+
+
+def _steered(places: FloatArray, cuts: Sequence[FloatArray | None]) -> BoolArray:
+    """Which codes have places that some model tells apart: between the others no tree has a cut."""
+    low, high = places.min(axis=1), places.max(axis=1)
+    found = np.zeros(len(places), dtype=bool)
+    for cut in cuts:
+        if cut is None:
+            everywhere: BoolArray = low < high
+            return everywhere
+        found |= np.searchsorted(cut, low, side="left") < np.searchsorted(cut, high, side="left")
+    return found
+
+
+def _dealt(
+    coded: Sequence[_Coded],
+    drawn: FloatArray,
+    codes: IntArray,
+    models: Sequence[LabelModel],
+    cells: Cells,
+    uniforms: Uniforms,
+) -> IntArray:
+    """Which draw each record gets: by chance with the models' odds, and then with less noise than chance has."""
+    labels: list[FloatArray] = []
+    known: list[BoolArray] = []
+    odds: list[FloatArray] = []
+    wanted: list[FloatArray] = []
+    offered: list[FloatArray] = []
+    for model in models:
+        expected = calibrated(model.expected(drawn), model, cells.labels)
+        scale = np.sqrt(model.weight)
+        labels.append(model.labels * scale)
+        known.append(np.repeat(model.known[:, None], expected.shape[1], axis=1))
+        odds.append(expected * scale)
+        one, other = model.log_likelihood(expected)
+        wanted.append(one)
+        offered.append(other)
+    dealt = pair_draws(np.hstack(wanted), np.hstack(offered), cells, uniforms)
+    # Numbers as ranks; categories in the order of their labels.
+    ranks = codes.copy()
+    for j, attribute in enumerate(coded):
+        if attribute.column.kind is Kind.NUMERIC:
+            ranks[:, j] = np.unique(drawn[:, j], return_inverse=True)[1]
+    return deal_quietly(np.hstack(labels), np.hstack(known), np.hstack(odds), ranks, dealt, cells, uniforms)
