@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from microagg.schema.attribute import Attribute
     from microagg.schema.schema import Schema
     from microagg.schema.taxonomy import Taxonomy
+    from microagg.studies.reproduction.writing import reproduce
 
 __all__ = [
     "MDAV",
@@ -101,6 +102,7 @@ __all__ = [
     "refine",
     "release",
     "release_files",
+    "reproduce",
     "sweep",
     "tradeoff",
     "write_report",
@@ -142,6 +144,7 @@ _HOME = {
     "refine": "microagg.partition.refine",
     "release": "microagg.releases.pipeline",
     "release_files": "microagg.engines.release_files",
+    "reproduce": "microagg.studies.reproduction.writing",
     "sweep": "microagg.frontier.sweep",
     "CheckResult": "microagg.releases.check.result",
     "check": "microagg.releases.check.result",

@@ -17,6 +17,7 @@ IN_PYTHON = {
     "report": "write_report",
     "tradeoff": "tradeoff",
     "sweep": "sweep",
+    "reproduce": "reproduce",
     "methods": "list_methods",
     "measures": "list_measures",
     "explain": "explain",

@@ -251,7 +251,7 @@ def test_no_release_reaches_a_study():
             names += [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
             if any(name.startswith("microagg.studies") for name in names):
                 reaching.add(path.relative_to(root).as_posix())
-    assert reaching == {"cli/reproduce/command.py"}
+    assert reaching == {"cli/reproduce/command.py", "__init__.py"}  # doors of their own
 
 
 def test_no_method_of_a_recipe_is_a_device_of_a_study():

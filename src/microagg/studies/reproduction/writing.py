@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from microagg.errors import InputError
+from microagg.errors import InputError, ParameterError
+from microagg.studies.reproduction.catalogue import PAPERS, named
 from microagg.studies.reproduction.experiment import Experiment, Grid
 from microagg.studies.reproduction.kept import write_whole
 from microagg.studies.reproduction.page import command_of, page_of
@@ -22,18 +23,48 @@ NOTICE = (
 
 
 def reproduce(
-    experiments: Sequence[Experiment], *, folder: str | Path, grid: Grid, seed: int = 0, workers: int | None = None
+    experiments: Sequence[Experiment | str] | None = None,
+    *,
+    folder: str | Path,
+    grid: Grid | str = Grid.STANDARD,
+    seed: int = 0,
+    workers: int | None = None,
 ) -> list[Result]:
-    """Run experiments and write what came out: a folder for each, and the parts from which an unfinished run goes on.
+    """Run published tables and figures again and write what came out: a folder for each.
+
+    The parts from which an unfinished run goes on are kept in the same folder.
+
+    Parameters
+    ----------
+    experiments : sequence of str, optional
+        Names as ``microagg reproduce`` lists them, or a paper's for all of its own; default all.
+    folder : str or Path
+    grid : {"standard", "quick", "full"}
+    seed : int
+    workers : int, optional
+        How many processes; default one per core.
+
+    Returns
+    -------
+    list of Result
+        With ``rows`` (published, ours, verdict), ``points`` and ``panels`` of each.
+
+    Notes
+    -----
 
     Each gets ``table.md``, ``table.parquet``, ``points.parquet`` and, with Matplotlib, ``figure.png``; all of them one
     page, ``reproduction.md``.
     """
-    folder = Path(folder)
+    if grid not in list(Grid):
+        raise ParameterError(f"grid must be one of {', '.join(Grid)}. Got {grid!r} instead")
+    folder, grid = Path(folder), Grid(grid)
+    wanted = list(PAPERS) if experiments is None else experiments
+    chosen = named([one for one in wanted if isinstance(one, str)])
+    chosen += [one for one in wanted if not isinstance(one, str)]
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder.name!r} is a file; name a folder to write the results into")
     write_whole(folder / "README.txt", NOTICE.encode())
-    results = run(experiments, grid=grid, seed=seed, parts_folder=folder / "parts", workers=workers)
+    results = run(chosen, grid=grid, seed=seed, parts_folder=folder / "parts", workers=workers)
     for result in results:
         own = folder / result.experiment.name
         write_tables(result, own)
