@@ -25,7 +25,7 @@ IN_PYTHON = {
     "keygen": "make_keys",
     "budget": "Account",
 }
-A_TOUR = {"demo"}  # of other commands, on data that it makes up
+A_TOUR = {"demo", "studio"}  # of other commands: on data that it makes up, and in a browser
 
 # Flags of commands that are parameters of another name, or lie elsewhere.
 ELSEWHERE = {

@@ -63,10 +63,15 @@ def gather_scores(points: Sequence[dict[str, Any]]) -> list[MethodScores]:
                 tuple(one["accuracy"] for one in several),
                 tuple(one["f_measure"] for one in several),
                 float(np.mean([one["purity"] for one in several])),
-                tuple(one.get("r_squared") for one in several),
+                tuple(_number(one.get("r_squared")) for one in several),
             )
         )
     return outcomes
+
+
+def _number(found: float | None) -> float:
+    """A score; nan of points that were kept before it was counted, and of targets that are categories."""
+    return float("nan") if found is None else float(found)
 
 
 def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
