@@ -15,7 +15,8 @@ __all__ = ["studio"]
 @explains_errors
 def studio(
     data: Annotated[
-        Path | None, typer.Argument(help="The table to open, read where it is; without it the page asks for one.")
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="The table to open, read where it is; without it the page asks."),
     ] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="The recipe to begin with.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where the page is; 0 takes a port that is free.")] = 0,
