@@ -16,7 +16,7 @@ __all__ = ["studio"]
 def studio(
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="The table to open, read where it is; without it the page asks."),
+        typer.Argument(metavar="DATA", help="The table to open, read where it is; without it the page asks."),
     ] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="The recipe to begin with.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where the page is; 0 takes a port that is free.")] = 0,
