@@ -70,7 +70,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "project/examples.md", content=text))
     files.append(File.generated(config, "project/pages.md", content=pages_page(config.nav)))
     needed |= files_of
-    for file in files.documentation_pages():
+    for file in (one for one in files.documentation_pages() if one.generated_by is None):
         needed |= rewritten(file.content_string, f"docs/{file.src_uri}", file.src_uri)[1]
     for there in sorted(needed):
         files.append(File.generated(config, f"{FILES}/{there}", abs_src_path=str(ROOT / there)))
