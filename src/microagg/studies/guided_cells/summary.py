@@ -40,7 +40,7 @@ class MethodScores:
     accuracy: tuple[float, ...]
     f_measure: tuple[float, ...]
     purity: float
-    r_squared: tuple[float, ...] = ()
+    r_squared: tuple[float | None, ...] = ()
 
 
 def gather_scores(points: Sequence[dict[str, Any]]) -> list[MethodScores]:
