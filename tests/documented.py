@@ -36,8 +36,10 @@ def blocks_of(page: Path) -> tuple[Block, ...]:
 
 
 def commands_of(block: Block) -> list[str]:
-    """Its command lines without remarks, if it has any."""
-    lines = [re.sub(r"\s+#.*", "", line).removeprefix("$ ") for line in block.text.splitlines()]
+    """Its command lines without remarks, and without what a shell does with their output, if it has any."""
+    text = re.sub(r"\\\n\s*", "", block.text)
+    lines = [re.sub(r"\s+#.*", "", line).removeprefix("$ ").rpartition(" | ")[2] for line in text.splitlines()]
+    lines = [re.sub(r"\s+\d?>\s*\S+", "", line) for line in lines]
     return [line for line in lines if re.match(r"(microagg|make|pip|python|git|cd|docker) ", line)]
 
 

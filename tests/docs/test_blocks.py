@@ -41,6 +41,8 @@ ELSEWHERE = {
 """Pages whose blocks another test runs, because more is asked of them there."""
 
 PARSED = {
+    "reproduce": "takes minutes: tests/studies",
+    "release -": "reads standard input: tests/cli",
     "demo": "tests/cli runs it, and it takes a minute",
     "sweep": "the README's runs; another takes seconds",
     "tradeoff": "the README's runs; another takes seconds",
