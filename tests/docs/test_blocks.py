@@ -41,6 +41,7 @@ ELSEWHERE = {
 """Pages whose blocks another test runs, because more is asked of them there."""
 
 PARSED = {
+    "studio": "it is a server: tests/studio",
     "reproduce": "takes minutes: tests/studies",
     "release -": "reads standard input: tests/cli",
     "demo": "tests/cli runs it, and it takes a minute",
