@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,10 @@ from microagg import Recipe
 from microagg.engines.rules import refuse_unsupported
 from microagg.errors import InputError, RecipeError, TableError
 from microagg.evaluation.evaluate import evaluate
-from microagg.releases.check.check import check_release
+from microagg.releases.check.check import check_release, check_table
+from microagg.releases.folder.receipt import Receipt
+from microagg.releases.report_results import make_report
+from microagg.report.source import ReportRequest
 from optional_packages import polars as pl
 
 OF_RECORDS = ("mdav", "vmdav", "near_optimal", "pcp", "zscores", "individual_ranking")
@@ -263,6 +268,33 @@ def test_a_forged_count_of_units_is_found(saved, tmp_path, forge, said):
     broken = _forged(saved, tmp_path, forge)
     assert broken
     assert said in " ".join(one.detail for one in broken)
+
+
+def test_a_holders_count_refuses_what_is_no_count_and_a_receipt_with_rows_of_one_record(saved, tmp_path):
+    import shutil
+
+    out = shutil.copytree(saved[0] / "out", tmp_path / "forged")
+    manifest = (out / "manifest.json").read_text()
+    (receipt,) = saved[0].glob("out.receipt-*.json")
+    for instead in ('"9"', "null"):
+        (out / "manifest.json").write_text(re.sub(r'"fewest_units": \d+', f'"fewest_units": {instead}', manifest))
+        found = check_release(out, receipt=receipt, original=saved[0] / "visits.csv")
+        assert "does not say how many units" in " ".join(one.detail for one in found if one.name == "units")
+    kept = Receipt.load(receipt)
+    twice = replace(kept, origins=np.append(kept.origins[:-1], kept.origins[0]))
+    (tmp_path / "twice.json").write_text(twice.as_json())
+    found = check_release(saved[0] / "out", receipt=tmp_path / "twice.json", original=saved[0] / "visits.csv")
+    assert [one.detail for one in found if not one.holds] == ["by the receipt several rows stand for one record"]
+
+
+def test_a_file_alone_and_its_report_say_that_units_were_not_counted(saved):
+    table = next((saved[0] / "out").glob("table.*"))
+    (said,) = [one for one in check_table(table, recipe()) if one.name == "units"]
+    assert "counts units by 'id', and the file shows records" in said.detail
+    assert not [one for one in check_table(table, recipe(unit=None)) if one.name == "units"]
+    facts = make_report(ReportRequest(saved[1].frame, recipe(), saved[1].original)).facts
+    assert "in records, and not in units" in facts["verdict"]["text"]
+    assert "Records were counted, and not units, of which one may have several." in facts["light"]["because"]
 
 
 def test_an_evaluation_says_what_k_counts(saved):

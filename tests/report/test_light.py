@@ -91,6 +91,48 @@ def test_each_gap_alone_makes_it_amber_and_is_named(gap):
     assert any(said in reason for reason in light["because"])
 
 
+UNIT = {"unit": {"key": "name"}}
+
+
+@pytest.mark.parametrize(
+    ("column", "more"),
+    [
+        ({"sick": SICK["sick"]}, {"protect": {"sick": TWO}}),
+        ({"region": {"role": "non_confidential"}}, {}),
+    ],
+)
+def test_columns_published_as_they_are_where_a_unit_may_have_several_records_are_never_green(column, more):
+    attributes = {"name": "identifier", "age": numeric()}
+    assert light_of(attributes, **UNIT)["color"] == "green"
+    light = light_of(attributes | column, **UNIT, **more)
+    assert light["color"] == "amber"
+    assert any(reason.startswith(next(iter(column))) and "not counted" in reason for reason in light["because"])
+
+
+def test_a_summary_of_units_claims_no_chance_to_guess_right():
+    for unit, claimed in (({}, True), (UNIT, False)):
+        recipe = Recipe(k=5, attributes=QUASI | {"name": "identifier"}, **unit)
+        made = microagg.release(TABLE.select(list(recipe.attributes)), recipe)
+        said = " ".join(line["text"] for line in made._report({}).facts["summary"])
+        assert ("1 in 5 times" in said) is claimed
+        assert ("guessing is right" in said) is claimed
+
+
+def test_a_stated_total_above_one_is_amber(tmp_path):
+    from pyarrow import csv
+
+    data = tmp_path / "data.csv"
+    csv.write_csv(TABLE.select(["age"]), data)
+    microagg.Account.start(data, cap=10)
+    recipe = Recipe(method="dp_laplace", k=1, privacy={"epsilon": 1.0}, attributes=DP)
+    lights = []
+    for _ in range(2):
+        made = microagg.release(TABLE.select(["age"]), recipe, source=data, state_total=True)
+        lights.append(made._report({}).facts["light"])
+    assert lights[0]["color"] == "green"
+    assert lights[1]["because"] == ["Releases of the same table have epsilon = 2 together."]
+
+
 def test_red_is_what_promises_nothing_or_was_made_without_chance():
     assert light_of(QUASI, seed=1)["color"] == "red"
     assert light_of({"age": numeric(), "code": numeric()}, method="mic1d", k=3)["color"] == "red"

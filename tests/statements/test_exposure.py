@@ -220,3 +220,22 @@ def test_how_much_a_category_lost_does_not_tell_how_many_had_it():
     assert len(candidates) > 3
     (exact,) = [one for one in made.exposure.exact() if one["what"] == "categories"]
     assert exact["shrunk"] == [{"category": "mill", "lost": 1 - has / had, "before": had, "after": has}]
+
+
+def test_a_category_that_one_unit_had_is_never_named_however_many_records_it_has(tmp_path):
+    numbers = np.arange(N)
+    key = np.where(numbers < 200, "one", np.char.add("p", numbers.astype(str)))
+    place = np.where(numbers % 2 == 0, "north", "south").astype(object)
+    place[:12], place[12:32] = "hamlet", "farm"  # of one unit each
+    place[380:392] = "isle"  # of twelve
+    table = pa.table({"id": key, "age": RNG.integers(0, 40, N), "place": place})
+    recipe = Recipe(k=80, unit={"key": "id"}, attributes={"id": "identifier", "age": numeric(), "place": nominal()})
+    made = microagg.release(table, recipe)
+    assert set(made.table["place"].to_pylist()) == {"north", "south"}
+    (said,) = entries(made, "categories").values()
+    assert (said["vanished"], said["before"], said["counted"]) == ([], None, "units")
+    text = " ".join(str(made.statement).split())
+    assert "lost categories that fewer than 80 units had each" in text
+    assert all(finding.holds for finding in check_release(made.save(tmp_path / "out", report=True)))
+    alone = recipe.changed({"unit": None, "k": 12, "attributes": dict(recipe.attributes)})
+    assert "counted" not in entries(microagg.release(table, alone), "categories").get("place", {})

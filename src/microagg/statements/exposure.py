@@ -3,7 +3,7 @@
 k-anonymity keeps a record from being told apart by its quasi-identifiers. It does not keep the confidential values of a
 class of equal records from being the same, nor a column that is published as it is from naming its record, nor a small
 group from vanishing into a larger one. How far it does not is counted here, exactly for the data holder; the public
-form is rounded, and silent about fewer than max(k, 10) records.
+form is rounded, and silent about fewer than max(k, 10) records, or units where a unit may have several records.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from microagg._typing import IntArray
 from microagg.evaluation.diversity import agreeing_records, single_values
 from microagg.evaluation.pairs import combinations
 from microagg.privacy.guarantee import K_ANONYMITY
 from microagg.privacy.verify import Finding
 from microagg.schema.attribute import Kind, Role
-from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
+from microagg.schema.units import unit_codes
+from microagg.statements.exposure_text import LEAST_SHOWN, UNITS, coarse_count
 from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
@@ -54,13 +56,30 @@ class Singles:
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories of a quasi-identifier before and after, and those that are gone or halved with their records."""
+    """Categories of a quasi-identifier before and after, and those that are gone or halved with their records.
+
+    ``units`` has, where a unit may have several records, the units of each category before; None where none may.
+    """
 
     attribute: str
     before: int
     after: int
     vanished: Mapping[str, int]
     shrunk: Mapping[str, tuple[int, int]]
+    units: Mapping[str, frozenset[int]] | None = None
+
+    def few(self, least: int) -> set[str]:
+        """Categories that are gone or halved and that fewer than `least` records, or units, had."""
+        if self.units is None:
+            return {label for label, count in self.vanished.items() if count < least}
+        return {label for label in (*self.vanished, *self.shrunk) if len(self.units[label]) < least}
+
+    def n_hidden(self, least: int) -> int:
+        """Of how many records, or units, those categories are that are gone and cannot be named."""
+        few = self.few(least) & set(self.vanished)
+        if self.units is None:
+            return sum(self.vanished[label] for label in few)
+        return len(frozenset().union(*(self.units[label] for label in few)))
 
     @classmethod
     def between(cls, attribute: str, before: Mapping[str, int], after: Mapping[str, int]) -> Categories:
@@ -137,9 +156,11 @@ class Exposure:
         ]
         for gone in self.categories:
             # Figures of those that are not named would show how many there were, if few had them.
-            hidden = sum(count for count in gone.vanished.values() if count < least)
-            named = [label for label, count in gone.vanished.items() if count >= least]
-            shrunk = {label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least}
+            hidden, unnamed = gone.n_hidden(least), gone.few(least)
+            named = [label for label in gone.vanished if label not in unnamed]
+            shrunk = {
+                label: two for label, two in gone.shrunk.items() if two[0] - two[1] >= least and label not in unnamed
+            }
             if not gone.vanished and not shrunk:
                 continue
             few = 0 < hidden < least
@@ -150,6 +171,7 @@ class Exposure:
                     "before": None if few else coarse_count(gone.before),
                     "after": coarse_count(gone.after),
                     **({"fewer_than": least} if few else {}),
+                    **({"counted": UNITS} if few and gone.units is not None else {}),
                     "vanished": named[:_NAMED],
                     "shrunk": [
                         {"category": label, "lost": min(round(1 - after / before, 1), 0.9)}
@@ -228,7 +250,9 @@ def exposure_of(
         and name in released.names
         and name in original.names
     ]
-    return replace(counted, categories=tuple(_categories(original, released, name) for name in named))
+    key = None if recipe.unit is None or recipe.unit.key not in original.names else original.column(recipe.unit.key)
+    units = None if key is None or not named else unit_codes(key)
+    return replace(counted, categories=tuple(_categories(original, released, name, units) for name in named))
 
 
 def recheck_exposure(table: pa.Table, recipe: Recipe, statement: Mapping[str, Any]) -> Finding:
@@ -277,12 +301,14 @@ def _can_be(entry: Mapping[str, Any], n_values: Callable[[str], int], recipe: Re
         return False
     few = entry.get("before") is None
     keys = {"what", "attribute", "before", "after", "vanished", "shrunk", *(["fewer_than"] if few else [])}
+    keys |= {"counted"} if few and recipe.unit is not None else set()
     try:
         shrunk = [(one["category"], one["lost"]) for one in entry["shrunk"] if set(one) == {"category", "lost"}]
         named = [str(label) for label in entry["vanished"]]
         return (
             set(entry) == keys
             and entry.get("fewer_than") == (least if few else None)
+            and entry.get("counted") == (UNITS if "counted" in keys else None)
             and entry["after"] == coarse_count(n_values(entry["attribute"]))
             and (few or entry["before"] >= entry["after"])
             and len(shrunk) == len(entry["shrunk"]) <= _NAMED
@@ -313,8 +339,14 @@ def _count(released: Frame, recipe: Recipe, blocks: Sequence[Sequence[str]]) -> 
     )
 
 
-def _categories(original: Frame, released: Frame, name: str) -> Categories:
-    return Categories.between(name, _counts(original, name), _counts(released, name))
+def _categories(original: Frame, released: Frame, name: str, units: IntArray | None) -> Categories:
+    found = Categories.between(name, _counts(original, name), _counts(released, name))
+    if units is None:
+        return found
+    codes, labels = original.column(name).encoded
+    wanted = {str(label): code for code, label in enumerate(labels)}
+    of_each = {label: frozenset(units[codes == wanted[label]].tolist()) for label in (*found.vanished, *found.shrunk)}
+    return replace(found, units=of_each)
 
 
 def _counts(frame: Frame, name: str) -> dict[str, int]:

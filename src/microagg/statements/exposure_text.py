@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LEAST_SHOWN", "TITLE", "coarse_count", "describe_exposure"]
+__all__ = ["LEAST_SHOWN", "TITLE", "UNITS", "coarse_count", "describe_exposure"]
 
 LEAST_SHOWN = 10
 """The fewest records a public figure may be about, whatever k is."""
+UNITS = "units"
+"""What was counted of categories, where a unit may have several records."""
 
 TITLE = "What k does not hide:"
 _SHOWN = 12
@@ -71,7 +73,8 @@ def _categories(entry: Mapping[str, Any]) -> str:
     name = repr(entry["attribute"])
     if entry["before"] is None:
         few = entry["fewer_than"]
-        sentence = f"{name} lost categories that fewer than {few} records had each; {entry['after']} are left"
+        counted = entry.get("counted", "records")
+        sentence = f"{name} lost categories that fewer than {few} {counted} had each; {entry['after']} are left"
     else:
         sentence = f"{name} had {entry['before']} categories and has {entry['after']}"
     if entry["vanished"]:

@@ -17,7 +17,7 @@ from microagg.releases.check.manifest import VERSION, check_blocks, check_manife
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.check.report import check_report
 from microagg.releases.check.statement import check_statement
-from microagg.releases.check.units import check_units, state_units
+from microagg.releases.check.units import check_units, state_units, units_of_file
 from microagg.releases.folder.signing import check_signature
 from microagg.releases.input import read_released
 from microagg.releases.release import MANIFEST, read_as_written
@@ -111,7 +111,8 @@ def check_table(path: str | Path, recipe: Recipe) -> list[Finding]:
         table = read_as_written(Path(path), recipe)
     promise = strategy.find_promise(table, [(recipe.schema.quasi_identifiers, None)])
     required = find_requirements(read_released(Path(path), recipe), recipe, table) if recipe.protect else []
-    return [_check_columns(table, recipe), *values_out_of_type(table), *promise, *required]
+    found = [_check_columns(table, recipe), *values_out_of_type(table), *promise, *required]
+    return [*found, *units_of_file(recipe)]
 
 
 def _read_any(path: Path, recipe: Recipe) -> pa.Table:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from microagg.errors import InputError
 from microagg.privacy.verify import Finding, combinations_of
+from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.receipt import Receipt, receipt_beside
 from microagg.releases.input import read_table
@@ -15,24 +18,44 @@ from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
 
-__all__ = ["check_units", "state_units"]
+__all__ = ["check_units", "state_units", "units_of_file"]
 
 _NAME = "units"
+
+
+_NOT_STATED = Finding(_NAME, False, "the manifest does not say how many units every cell holds")
+
+
+def _stated(release: PublishedFolder) -> list[int]:
+    """What the manifest says of each block; nothing if it does not say it of all."""
+    stated = [one for block in release.blocks if type(one := block.get("fewest_units")) is int]
+    return stated if len(stated) == len(release.blocks) else []
 
 
 def state_units(release: PublishedFolder) -> list[Finding]:
     """What is stated of units and cannot be counted on the file; nothing where no units are counted."""
     if release.recipe.unit is None or release.is_private:
         return []
-    stated = [one for block in release.blocks if type(one := block.get("fewest_units")) is int]
-    if not stated or len(stated) < len(release.blocks):
-        return [Finding(_NAME, False, "the manifest does not say how many units every cell holds")]
+    stated = _stated(release)
+    if not stated:
+        return [_NOT_STATED]
     fewest = min(stated)
     detail = (
         f"stated, not counted here: every cell holds records of at least {fewest} units by "
         f"{release.recipe.unit.key!r}. The file shows records alone; its holder counts units with --original INPUT"
     )
     return [Finding(_NAME, fewest >= release.recipe.k, detail)]
+
+
+def units_of_file(recipe: Recipe) -> list[Finding]:
+    """That nobody counted the units of a file that came alone; nothing where no units are counted."""
+    if recipe.unit is None or recipe.entry.is_private:
+        return []
+    detail = (
+        f"not counted: k = {recipe.k} of the recipe counts units by {recipe.unit.key!r}, and the file shows records, "
+        "of which one unit may have several"
+    )
+    return [Finding(_NAME, True, detail)]
 
 
 def check_units(release: PublishedFolder, receipt: str | Path | None, original: str | Path) -> list[Finding]:
@@ -64,11 +87,16 @@ def check_units(release: PublishedFolder, receipt: str | Path | None, original: 
     assert units is not None
     if len(kept.origins) != release.n_rows or kept.origins.max(initial=0) >= table.num_rows:
         return [Finding(_NAME, False, "the receipt is about another number of records")]
+    if len(np.unique(kept.origins)) < release.n_rows or kept.origins.min(initial=0) < 0:
+        return [Finding(_NAME, False, "by the receipt several rows stand for one record")]
     of_rows = units.take(kept.origins)
+    stated = _stated(release)
+    if not stated:
+        return [_NOT_STATED]
     findings = []
-    for block in release.blocks:
+    for block, at_least in zip(release.blocks, stated, strict=True):
         fewest = int(of_rows.in_groups(combinations_of(release.table, block["attributes"])).min())
-        holds = fewest >= max(recipe.k, block.get("fewest_units", 0))
+        holds = fewest >= max(recipe.k, at_least)
         detail = f"counted again on {columns_phrase(block['attributes'])}: at least {fewest} share every combination"
         findings.append(Finding(_NAME, holds, f"{detail}; {recipe.k} were promised"))
     return findings

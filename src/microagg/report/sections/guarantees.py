@@ -272,7 +272,8 @@ def verdict(source: ReportSource) -> dict[str, Any]:
         title = _requirement(missed[0].as_dict()).title
         return {"holds": False, "text": f"{title} does not hold: do not publish on its strength."}
     if count.holds:
-        text = f"No statement came with this table. Counted here: k-anonymity holds for k = {count.k}."
+        how = "Counted here" if source.recipe.unit is None else "Counted here in records, and not in units"
+        text = f"No statement came with this table. {how}: k-anonymity holds for k = {count.k}."
         return {"holds": None, "text": text}
     return {"holds": False, "text": f"k-anonymity does not hold for k = {count.k}: do not publish on its strength."}
 

@@ -16,6 +16,7 @@ from microagg.privacy.requirement import (
     RECURSIVE_C_L,
     REQUIREMENTS,
 )
+from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.recipe.output import RowOrder
 from microagg.report.plain import count_of, named
 from microagg.report.section import Section
@@ -32,11 +33,12 @@ LARGE_EPSILON = 1.0
 RULE = (
     "Red: nothing is promised, or what is promised does not hold, or chance was not real, or an identifier is "
     "published. Amber: what is promised holds, and something that ought to be promised is not: fewer than "
-    f"{SMALL_K} records alike, epsilon above {LARGE_EPSILON:g}, confidential columns without a requirement, values "
-    "that point to one record (told from ten on), columns or groups of columns outside of the promise, a promise "
-    "weaker than k-anonymity or than differential privacy of the original records, rows in the order of the input, or "
-    "no statement. Green: none of this. No light sees what the recipe does not say, such as a quasi-identifier that "
-    "was declared otherwise, or persons with several records."
+    f"{SMALL_K} records alike, epsilon above {LARGE_EPSILON:g} (also of all releases, where it is stated), "
+    "confidential columns without a requirement, values that point to one record (told from ten on), columns or "
+    "groups of columns outside of the promise, a promise weaker than k-anonymity or than differential privacy "
+    "of the original records, columns published as they are where a unit may have several records, rows in the "
+    "order of the input, or no statement. Green: none of this. No light sees what the recipe does not say, such "
+    "as a quasi-identifier that was declared otherwise, or persons with several records."
 )
 _EXCLUDE_AGREEMENT = {one.model for one in (DISTINCT_L, P_SENSITIVE, ENTROPY_L, RECURSIVE_C_L, MAX_SHARE, MIN_RANGE)}
 """With one of these promised, no class agrees in the column."""
@@ -73,19 +75,23 @@ def _gaps(source: ReportSource) -> Iterator[str]:
     statement = source.statement
     if statement is None:
         yield "No statement came with this table: nothing is promised, only counted."
+        if source.recipe.unit is not None:
+            yield "Records were counted, and not units, of which one may have several."
     if source.recipe.output.order is RowOrder.KEPT and source.rows_are_records:
         yield "Rows stand in the order of the input: whoever knows that order knows whose they are."
     if not source.is_private:
         yield from _gaps_of_cells(source)
     for one in () if statement is None else statement["guarantees"]:
         yield from _gaps_of_promise(one)
+    yield from _gaps_of_total({} if statement is None else statement)
     yield from _gaps_of_columns(source)
 
 
 def _gaps_of_cells(source: ReportSource) -> Iterator[str]:
     k = source.recipe.k
     if k < SMALL_K:
-        yield f"Only {k} records are promised to look alike."
+        alike = "records are" if source.recipe.unit is None else "units are"
+        yield f"Only {k} {alike} promised to look alike."
     statement = source.statement
     blocks = [one for one in (statement or {}).get("guarantees", ()) if one["model"] == K_ANONYMITY]
     if len(blocks) > 1:
@@ -104,13 +110,26 @@ def _gaps_of_promise(one: Mapping[str, Any]) -> Iterator[str]:
     if epsilon > LARGE_EPSILON:
         factor = math.exp(epsilon) if epsilon < 700 else math.inf
         likelier = f"{factor:,.3g}" if factor < 1e6 else "over a million"
-        yield f"Epsilon is {epsilon:g}: what one record says may make an outcome {likelier} times as likely."
+        whole = f"{WHOLE_UNIT} say" if WHOLE_UNIT in one["unit"] else "one record says"
+        yield f"Epsilon is {epsilon:g}: what {whole} may make an outcome {likelier} times as likely."
     if one["model"] == EPSILON_IDP:
         yield "The promise is of the table at hand, and not of every table there could have been."
     if MICROAGGREGATED in one["target"]:
         yield "The promise is not of the original records: which of them were put together is not protected."
     if "bounds" in one["target"]:
         yield "Bounds were read from the data: the promise holds given them only."
+
+
+def _gaps_of_total(statement: Mapping[str, Any]) -> Iterator[str]:
+    """What all releases of the table spent, where the statement says it."""
+    total = statement.get("total")
+    if total is None:
+        return
+    if total["releases"] > 1 and total["epsilon"] > LARGE_EPSILON:
+        yield f"Releases of the same table have epsilon = {total['epsilon']:g} together."
+    if total["others"]:
+        others = count_of(total["others"], "release", "releases")
+        yield f"{others} of the same table: no part of what is promised of the original records."
 
 
 def _gaps_of_columns(source: ReportSource) -> Iterator[str]:
@@ -124,6 +143,11 @@ def _gaps_of_columns(source: ReportSource) -> Iterator[str]:
         if as_they_are:
             yield f"The promise is not of {named(as_they_are)}: published as in the original."
         return
+    if as_they_are and source.recipe.unit is not None:
+        yield (
+            f"{named(as_they_are)}: published as in the original, where a unit may have several records. Whether "
+            "values belong to one unit alone, and whether units of a class agree in one, was not counted."
+        )
     confidential = [name for name in as_they_are if source.schema[name].role is Role.CONFIDENTIAL]
     required = _required(source)
     bare = [name for name in confidential if not required.get(name)]

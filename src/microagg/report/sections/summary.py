@@ -110,10 +110,12 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
         known = f"the {n_columns} protected columns" if n_columns > 1 else "the protected column"
         known = known if len(alike) == 1 else f"one of the {len(alike)} groups of columns, and no more,"
         found = f"records of at least {k} units" if WHOLE_UNIT in first["unit"] else f"at least {k} records"
-        return (
-            f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): a guess at whose "
-            f"is whose is right at most 1 in {k} times."
+        guess = (
+            "which of them it is does not show, but one with many of the records is the likelier guess."
+            if WHOLE_UNIT in first["unit"]
+            else f"a guess at whose is whose is right at most 1 in {k} times."
         )
+        return f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): {guess}"
     if model == DRAWN:
         return f"Every row was drawn from statistics of at least {parameters['k']} records. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
@@ -171,6 +173,8 @@ def _left_of_identity(facts: Facts) -> str:
     if not promised and facts["done"]["method"] is not None:
         return "Not counted: where rows are drawn or mixed, that one looks like no other says nothing of who it is."
     alike = f"On average {mean['value']:,.3g} records look alike, at least {fewest['value']:,.0f}"
+    if any(WHOLE_UNIT in one["unit"] for one in promised):
+        return f"{alike}. Several may be of one unit: how many units look alike is known to the data holder alone."
     share = percent(1 / mean["value"])
     return f"{alike}: naming every record by guessing is right for about {share} of them."
 
