@@ -324,3 +324,22 @@ def test_an_assessment_needs_no_compiled_code():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_units_of_a_population_count_once_and_units_that_differ_are_said_to_be_understated():
+    attributes = {"id": "identifier", "age": numeric(), "day": numeric()}
+    recipe = Recipe(k=2, unit={"key": "id"}, attributes=attributes)
+    table = pa.table({"id": ["p1", "p1", "a"], "age": [30, 30, 90], "day": [1, 1, 1]})
+    population = pa.table(
+        {"id": [f"P{i // 10}" for i in range(100)] + ["a"], "age": [30] * 100 + [90], "day": [1] * 101}
+    )
+    found = microagg.assess_risk(table, recipe, population)
+    assert found.population.population == 11
+    assert found.journalist.average == pytest.approx((1 / 10 + 1) / 2)
+    alone = microagg.assess_risk(table, recipe, population.select(["age", "day"]))
+    assert alone.population.population == 101
+    assert "may be too low" not in str(found)
+    visits = pa.table({"id": ["a", "a", "b", "c"], "age": [90, 90, 30, 30], "day": [1, 2, 1, 2]})
+    found = microagg.assess_risk(visits, recipe)
+    assert (found.unit.units, found.n_records) == (3, 4)
+    assert "may be too low" in " ".join(str(found).split())

@@ -66,7 +66,8 @@ def assess_risk(
         Which columns are quasi-identifiers and confidential, the k that is asked for, the ``sampling_weight``, and
         with ``[unit]`` whose each record is: records of one unit with equal quasi-identifiers then count once.
     population : table, optional
-        The population that the table is a sample of, with its quasi-identifiers. Its frequencies are counted.
+        The population that the table is a sample of, with its quasi-identifiers. Its frequencies are counted; with
+        ``[unit]``, and the key in it, those of its units.
     thresholds : iterable of float in [0, 1), default (0.1,)
         Records with a chance above are counted.
     largest_msu : int, optional
@@ -112,9 +113,11 @@ def assess_risk(
     if not frame.n_records:
         raise TableError("the table has no records")
     report("counting: combinations", 0.0)
-    whole, pairs = frame, None
+    whole, pairs, n_units = frame, None, 0
     if recipe.unit is not None:
-        pairs = _pairs(unit_codes(frame.column(recipe.unit.key)), classes_of(frame, names).labels)
+        units = unit_codes(frame.column(recipe.unit.key))
+        n_units = int(units.max()) + 1
+        pairs = _pairs(units, classes_of(frame, names).labels)
         frame = frame.take(np.unique(pairs, return_index=True)[1])
     weights = _weights(frame, recipe)
     classes = classes_of(frame, names)
@@ -149,7 +152,7 @@ def assess_risk(
         prosecutor=scenario_of(1.0 / sizes, sizes, limits),
         journalist=None if journalist is None else scenario_of(journalist, sizes, limits),
         per_record=_per_record(classes, special, match, risks, journalist, pairs) if per_record else None,
-        unit=None if recipe.unit is None else UnitCounts(recipe.unit.key, whole.n_records),
+        unit=None if recipe.unit is None else UnitCounts(recipe.unit.key, whole.n_records, n_units),
     )
     report("counting", 1.0)
     return found
@@ -190,6 +193,9 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
         raise TableError(f"the population table lacks the quasi-identifiers {columns_phrase(absent)}")
     if not everyone.n_records:
         raise TableError("the population table has no records")
+    if recipe.unit is not None and recipe.unit.key in everyone.names:  # records of one unit that are alike count once
+        pairs = _pairs(unit_codes(everyone.column(recipe.unit.key)), classes_of(everyone, tuple(names)).labels)
+        everyone = everyone.take(np.unique(pairs, return_index=True)[1])
     return population_sizes(frame, everyone, tuple(names)), everyone.n_records
 
 

@@ -33,10 +33,13 @@ class UnitCounts:
         The column that says whose a record is.
     records : int
         Of the table.
+    units : int
+        Whose they are.
     """
 
     key: str
     records: int
+    units: int
 
 
 @dataclass(frozen=True)

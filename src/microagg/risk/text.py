@@ -151,6 +151,11 @@ def _agreeing(found: RiskAssessment) -> Iterator[str]:
 
 def _special(found: RiskAssessment) -> Iterator[str]:
     special = found.special_uniques
+    if special is not None and found.unit is not None and found.unit.units < found.n_records:
+        yield (
+            f"the {found.n_records:,} that are left are of {found.unit.units:,} units. Those of one unit differ, and "
+            "count as different units here and where one attribute is left out: these figures may be too low."
+        )
     if special is None:
         yield "a single quasi-identifier has no parts that could single out records."
         return
