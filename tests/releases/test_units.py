@@ -22,6 +22,9 @@ from microagg.releases.check.check import check_release, check_table
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.report_results import make_report
 from microagg.report.source import ReportRequest
+from microagg.schema.alike import key_as_read
+from microagg.schema.units import unit_codes
+from microagg.tables.frames import Frame
 from optional_packages import polars as pl
 
 OF_RECORDS = ("mdav", "vmdav", "near_optimal", "pcp", "zscores", "individual_ranking")
@@ -127,6 +130,13 @@ def test_fewer_units_than_k_are_refused_with_both_counts():
     table = pa.table({"id": ["a", "b", "c"] * 10, "x": list(range(30)), "y": list(range(30)), "ill": ["no"] * 30})
     with pytest.raises(TableError, match=r"k = 5 needs at least 5 units of 'id'; the table has 3 \(30 records\)"):
         microagg.release(table, recipe())
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\u200d", "\u2060", "\u200e", "\x00", "\x07", "\u00ad"])
+def test_keys_that_only_a_mark_nobody_sees_tells_apart_are_one(mark):
+    keys = pa.table({"id": ["p1", f"{mark}p1", f"p{mark}1 ", "P2", f"p2{mark}"]})
+    assert unit_codes(Frame.wrap(keys).column("id")).tolist() == [0, 0, 0, 1, 1]
+    assert key_as_read(f"flu{mark}") == "flu"
 
 
 @pytest.mark.parametrize(("keys", "codes"), [(["SECRET", None], {}), (["SECRET", " NA "], {}), ([7, -9], {"id": [-9]})])

@@ -7,12 +7,28 @@ from typing import Any
 
 from microagg.schema.taxonomy import category_text
 
-__all__ = ["MISSING_WORDS", "key_as_read"]
+__all__ = ["MISSING_WORDS", "key_as_read", "plain_text"]
 
 MISSING_WORDS = frozenset(
     ("", ".", "-", "?", "na", "n/a", "nan", "-nan", "null", "nil", "none", "<na>", "#n/a", "#na", "#n/a n/a", "missing")
 )
 """What programs read as a missing value, in small letters."""
+
+
+def plain_text(text: str) -> str:
+    """A text as it is read: small letters, one form of Unicode, and nothing that nobody sees.
+
+    That is blanks around it, and anywhere marks of byte order and direction, joiners, and controls.
+
+    Examples
+    --------
+    >>> plain_text("\\ufeffFlu\\u200d ")
+    'flu'
+    """
+    plain = unicodedata.normalize("NFKC", text)
+    if not plain.isprintable():
+        plain = "".join(one for one in plain if one.isspace() or unicodedata.category(one) not in ("Cc", "Cf"))
+    return plain.strip().casefold()
 
 
 def key_as_read(label: Any) -> str | float | None:
@@ -26,7 +42,7 @@ def key_as_read(label: Any) -> str | float | None:
     >>> [key_as_read(label) for label in ("01", "1.0", " Flu", "NA", True)]
     [1.0, 1.0, 'flu', None, 'true']
     """
-    text = unicodedata.normalize("NFKC", category_text(label)).replace("\u200b", "").strip().casefold()
+    text = plain_text(category_text(label))
     if text in MISSING_WORDS:
         return None
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from microagg._typing import IntArray
 from microagg.errors import TableError
-from microagg.schema.alike import MISSING_WORDS
+from microagg.schema.alike import MISSING_WORDS, plain_text
 from microagg.tables.frames import Column
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ __all__ = ["unit_codes"]
 
 _LONGEST_NUMBER = 400  # characters
 _EXACT = Context(prec=2 * _LONGEST_NUMBER)
+_CONTROLS = r"[\x00-\x08\x0e-\x1f\x7f]"
 _WHOLE = "^(0|-?[1-9][0-9]*)$"
 _NUMBER = r"^[+-]?[0-9.][0-9._]*(e[+-]?[0-9_]+)?$"
 
@@ -63,10 +63,11 @@ def _codes_as_read(texts: pa.Array) -> IntArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
+    has_controls = pc.any(pc.match_substring_regex(texts, _CONTROLS), min_count=0).as_py()
+    if pc.all(pc.string_is_ascii(texts), min_count=0).as_py() and not has_controls:
         words = pc.ascii_lower(pc.ascii_trim_whitespace(texts))
     else:
-        words = pa.array([_plain(text) for text in texts.to_pylist()], pa.string())
+        words = pa.array([None if text is None else plain_text(text) for text in texts.to_pylist()], pa.string())
     unusual = pc.and_(pc.match_substring_regex(words, _NUMBER), pc.invert(pc.match_substring_regex(words, _WHOLE)))
     if pc.any(unusual, min_count=0).as_py():
         rewritten = pa.array([_as_one(word) for word in words.filter(unusual).to_pylist()], words.type)
@@ -74,10 +75,6 @@ def _codes_as_read(texts: pa.Array) -> IntArray:
     missing = pc.or_kleene(pc.is_null(words), pc.is_in(words, pa.array(sorted(MISSING_WORDS), words.type)))
     codes: IntArray = pc.fill_null(words.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
     return np.where(missing.to_numpy(zero_copy_only=False), -1, codes.astype(np.int64))
-
-
-def _plain(text: str | None) -> str | None:
-    return None if text is None else unicodedata.normalize("NFKC", text).replace("\u200b", "").strip().casefold()
 
 
 def _as_one(word: str) -> str:
