@@ -307,6 +307,20 @@ def test_a_file_alone_and_its_report_say_that_units_were_not_counted(saved):
     assert "Records were counted, and not units, of which one may have several." in facts["light"]["because"]
 
 
+def test_remarks_on_small_strata_and_patterns_count_units_and_tell_no_units_size():
+    keys = ["many"] * 37 + [f"p{i}" for i in range(40)]
+    region = ["rare"] * 37 + ["n"] * 40
+    x = [None] * 37 + list(range(40))
+    attributes = {"id": "identifier", "x": numeric(), "region": nominal()}
+    small = {"small": "merge_small"}
+    for more in ({"strata": {"by": ["region"]} | small}, {"missing": {"policy": "own_cell"} | small}):
+        given = pa.table({"id": keys, "x": list(range(77)) if "strata" in more else x, "region": region})
+        made = microagg.release(given, recipe(attributes=attributes, **more))
+        said = " ".join(str(made.statement).split())
+        assert "fewer than k units (fewer than 10 in all)" in said
+        assert "37" not in said
+
+
 def test_an_evaluation_says_what_k_counts(saved):
     _, made = saved
     found = evaluate(made.original.table, made, measures=["k"])["k"]

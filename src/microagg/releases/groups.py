@@ -25,7 +25,8 @@ class Grouping:
     labels : ndarray of shape (n_records,)
         Group of each record; every group has at least k records.
     merged_groups, merged_records : int
-        How many groups had fewer than k records and were merged, and the records in them.
+        How many groups had fewer than k records and were merged, and the records (or units, where k counts them: a
+        public remark must not tell how many records one unit has) in them.
     """
 
     labels: IntArray
@@ -68,9 +69,10 @@ def group_records(
         refuse_small_groups(sizes, k, what, np.bincount(labels), "records" if units is None else "units")
     container = np.zeros(len(sizes), dtype=np.int64)
     container[labels] = within
-    target = pool_small_groups(sizes, container, k, None if units is None else _together(units, labels))
-    merged = np.bincount(labels)[small_groups]
-    return Grouping(cells_in_order(target[labels]), len(small_groups), int(merged.sum()))
+    together = None if units is None else _together(units, labels)
+    target = pool_small_groups(sizes, container, k, together)
+    merged = int(sizes[small_groups].sum()) if together is None else together(small_groups)
+    return Grouping(cells_in_order(target[labels]), len(small_groups), merged)
 
 
 def _together(units: Units, labels: IntArray) -> Callable[[IntArray], int]:

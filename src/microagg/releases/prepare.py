@@ -260,7 +260,7 @@ def groups_of_block(prepared: Prepared, block: Sequence[str], recipe: Recipe) ->
 
 
 def strata_remark(recipe: Recipe, merged: int | None) -> str:
-    """What is said of strata; `merged` records of small ones were pooled, None if there were none."""
+    """What is said of strata; `merged` records or units of small ones were pooled, None if there were none."""
     exception = (
         ""
         if merged is None
@@ -305,7 +305,7 @@ def published_of_merged(recipe: Recipe) -> str:
     return "draw among their strata" if sampled else "publish the most frequent stratum"
 
 
-def _at_least(records: int, k: int) -> str:
-    """How many records a public remark is about: in two digits, and of few not how few."""
+def _at_least(merged: int, k: int) -> str:
+    """How many records or units a public remark is about: in two digits, and of few not how few."""
     least = max(k, LEAST_SHOWN)
-    return f"fewer than {least} in all" if records < least else f"about {coarse_count(records)} in all"
+    return f"fewer than {least} in all" if merged < least else f"about {coarse_count(merged)} in all"
