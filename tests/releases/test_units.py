@@ -321,6 +321,18 @@ def test_remarks_on_small_strata_and_patterns_count_units_and_tell_no_units_size
         assert "37" not in said
 
 
+def test_a_public_report_names_no_category_of_one_unit_with_many_records():
+    keys = ["many"] * 40 + [f"p{i // 2}" for i in range(160)]
+    ill = ["RARE"] * 40 + ["flu", "cold"] * 80
+    given = pa.table({"id": keys, "x": list(range(200)), "ill": ill})
+    attributes = {"id": "identifier", "x": numeric(), "ill": nominal(role="confidential")}
+    for unit, named in (({"key": "id"}, False), (None, True)):
+        made = microagg.release(given, recipe(attributes=attributes, unit=unit))
+        facts = made._report({}, internal=False).facts
+        assert ("RARE" in json.dumps(facts)) is named
+        assert "flu" in json.dumps(facts)
+
+
 def test_an_evaluation_says_what_k_counts(saved):
     _, made = saved
     found = evaluate(made.original.table, made, measures=["k"])["k"]

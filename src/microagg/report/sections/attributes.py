@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from microagg.errors import TableError
 from microagg.recipe.choices import AggregateForm
@@ -16,6 +19,8 @@ from microagg.report.plain import percent
 from microagg.report.section import Section
 from microagg.report.source import ReportSource
 from microagg.schema.attribute import Kind, Role
+from microagg.schema.units import unit_codes
+from microagg.tables.frames import Column
 
 __all__ = ["ATTRIBUTES", "PICTURED"]
 
@@ -114,8 +119,18 @@ def _distribution(after: Any, before: Any, attribute: Any, source: ReportSource)
         return categories_before_and_after(before, after, attribute)
     if attribute.kind is Kind.NUMERIC:
         return public_numbers(after, source.least)
-    frequent = before if source.may_compare else None
+    frequent = _once_per_unit(before, source) if source.may_compare and before is not None else None
     return public_categories(after, frequent, attribute, source.least)
+
+
+def _once_per_unit(before: Column, source: ReportSource) -> Column:
+    """The original values with those that one unit has several times taken once, where the recipe has units."""
+    original, unit = source.described[1], source.recipe.unit
+    if unit is None or original is None or unit.key not in original.names:
+        return before
+    codes = before.codes.astype(np.int64) + 1  # 0 is missing
+    pairs = unit_codes(original.column(unit.key)) * (codes.max(initial=0) + 1) + codes
+    return replace(before, array=before.array.take(np.unique(pairs, return_index=True)[1]))
 
 
 def _missing(count: int, total: int, source: ReportSource) -> str:
