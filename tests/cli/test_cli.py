@@ -148,7 +148,7 @@ def test_flags_override_the_recipe(folder):
         (["--standardize", "zscor"], "Did you mean 'zscore'?"),
         (["--method", "mdva"], "Did you mean 'mdav'?"),
         (["--missing", "drop"], "missing.policy: must be one of"),
-        (["--format", "xlsx"], "format must be one of"),
+        (["--format", "docx"], "format must be one of"),
         (["--seed", "-1"], "seed must be a whole number"),
     ],
 )

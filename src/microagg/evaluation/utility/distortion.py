@@ -149,6 +149,7 @@ DISTORTION = (
             "A category that nearly all records have gives a low value without any tie to the quasi-identifiers. Low "
             "also helps whoever wants to find out a person's value.",
             DEPENDENCE,
+            short="wrong best guesses of a confidential category from its cell",
         ),
     ),
     Definition(
