@@ -266,7 +266,8 @@ def test_a_saved_release_is_checked_and_what_cannot_be_is_found(people, tmp_path
         (SHARED | {"moments": 2}, "moments is for draws = 'moments'"),
         (SHARED | {"content": "variances"}, "content is for draws = 'moments'"),
         (SHARED | {"draws": "moments", "share": 10}, "share is for draws = 'shared'"),
-        ({"form": "sampled", "rare": 5}, "rare is for draws = 'shared'"),
+        ({"form": "sampled", "rare": 5}, "rare is for draws = 'shared', which needs paired_with"),
+        ({"form": "sampled", "paired_with": "ill", "share": 9, "moments": 2}, "share is for draws = 'shared', and"),
         (SHARED | {"share": 31}, "aggregate.share = 31 asks for more than k = 30 records"),
         (SHARED | {"share": 1}, "aggregate.share"),
         (SHARED | {"draws": "values"}, "aggregate.draws: must be one of 'moments', 'shared'"),
@@ -276,6 +277,32 @@ def test_what_has_no_meaning_for_draws_of_shared_values_is_refused(aggregate, sa
     with pytest.raises(RecipeError) as caught:
         Recipe(k=30, attributes=ATTRIBUTES, aggregate=aggregate)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "k", "chosen"),
+    [
+        ({}, 90, "shared"),
+        ({}, 91, "moments"),
+        ({"share": 10}, 91, "shared"),
+        ({"rare": 5}, 91, "shared"),
+        ({"moments": 2}, 30, "moments"),
+        ({"content": "variances"}, 30, "moments"),
+        ({"draws": "moments"}, 30, "moments"),
+        ({"draws": "shared"}, 91, "shared"),
+        ({"paired_with": []}, 30, None),
+    ],
+)
+def test_what_paired_draws_are_drawn_from_by_default(people, tmp_path, aggregate, k, chosen):
+    """The table has 900 records: with k = 91 it has fewer than 10 k of them."""
+    asked = recipe(k=k, aggregate={"draws": None} | aggregate)
+    made = microagg.release(people, asked, seed=1)
+    assert made.recipe.aggregate.draws == chosen
+    assert made.manifest.recipe["aggregate"].get("draws") == chosen
+    again = microagg.release(people, made.recipe, seed=1)
+    assert again.table.equals(made.table)
+    folder = made.save(tmp_path / "out")
+    assert all(finding.holds for finding in check_release(folder))
 
 
 def test_a_recipe_of_shared_draws_round_trips():

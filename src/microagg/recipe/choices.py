@@ -143,15 +143,17 @@ class AggregateChoice(_Table):
         What sampled records are drawn from. With ``"moments"`` it is the moments of their cell. With ``"shared"`` it
         is numbers that at least k records share, and mean and spread of intervals of at least k. How often a cell has
         each of them is kept, and labels follow a model with less noise than chance, so models learn more from the
-        release. It needs `paired_with`. Left out, it is "moments".
+        release. It needs `paired_with`. Left out, it is "shared" where the draws are paired and the table has at least
+        10 k records, and "moments" otherwise.
         Take care: with ``"shared"`` counts within a cell are kept and may be one, combinations equal those of records
         about as often as new records would, and standard errors of the labels are too small.
     share : int >= 2, optional
-        For draws = "shared": how many records must share a number that is published as it is. Left out, it is k.
+        For draws = "shared", which it chooses: how many records must share a number that is published as it is. Left
+        out, it is k.
         Take care: numbers that fewer than k records share are then published. The statement names what that gives up.
     rare : int >= 1, optional
-        For draws = "shared": categories of fewer records of the table are published as a more frequent one. Left out,
-        it is 10, or k where that is less; 1 keeps all categories.
+        For draws = "shared", which it chooses: categories of fewer records of the table are published as a more
+        frequent one. Left out, it is 10, or k where that is less; 1 keeps all categories.
         Take care: rare categories vanish from the release, and with 1 a category that one record has is published.
     """
 
@@ -168,7 +170,7 @@ class AggregateChoice(_Table):
 
     @property
     def way_of_drawing(self) -> Draws | None:
-        """What sampled records are drawn from, as chosen or by default; None of representatives."""
+        """What sampled records are drawn from, None of representatives; of a release its recipe has it written out."""
         if self.form is not AggregateForm.SAMPLED:
             return None
         return self.draws or Draws.MOMENTS
@@ -205,8 +207,12 @@ class AggregateChoice(_Table):
                 "draws = 'shared' needs attributes that the draws are to fit. Name them: paired_with = ..."
             )
         for key in ("share", "rare"):
-            if getattr(self, key) is not None and self.way_of_drawing is not Draws.SHARED:
-                raise ValueError(f"{key} is for draws = 'shared'")
+            if getattr(self, key) is None or self.draws is Draws.SHARED:
+                continue
+            if self.draws is Draws.MOMENTS or not self.paired_with:
+                raise ValueError(f"{key} is for draws = 'shared', which needs paired_with")
+            if self.moments > 1 or self.content is not Content.PURE:
+                raise ValueError(f"{key} is for draws = 'shared', and moments and content are for draws = 'moments'")
         return self
 
 

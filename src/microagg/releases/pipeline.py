@@ -18,6 +18,7 @@ from microagg.privacy.verify import recount, require_k, require_public, values_o
 from microagg.recipe.output import RowOrder
 from microagg.recipe.recipe import Recipe
 from microagg.releases.account.spending import Spending
+from microagg.releases.drawing.choice import settle_draws
 from microagg.releases.input import numbers_of_text
 from microagg.releases.prepare import Prepared
 from microagg.releases.release import Release
@@ -102,11 +103,11 @@ def release(
 def _release(
     table: Any, recipe: Recipe, seed: int | None, source: str | Path | None, spending: Spending, *, state_total: bool
 ) -> Release:
-    strategy = strategy_of(recipe)
-    strategy.before_noise = spending.pay
-
     # The input: every column declared, every value one that a file can show, codes for "missing" missing.
     frame = _checked_frame(table, recipe)
+    recipe = settle_draws(recipe, frame.n_records)
+    strategy = strategy_of(recipe)
+    strategy.before_noise = spending.pay
     dropped = _say_index_is_dropped(table, private=strategy.is_private)
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
     spending.know(sha256=digest.sha256)

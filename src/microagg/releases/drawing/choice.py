@@ -1,0 +1,36 @@
+"""What paired draws are drawn from where a recipe leaves it open."""
+
+from __future__ import annotations
+
+from microagg.aggregate.content import Content
+from microagg.recipe.choices import Draws
+from microagg.recipe.recipe import Recipe
+
+__all__ = ["LEAST_CELLS", "settle_draws"]
+
+
+LEAST_CELLS = 10
+"""So many times k records a table needs: with fewer, intervals of k records are too wide to say much."""
+
+
+def settle_draws(recipe: Recipe, n_records: int) -> Recipe:
+    """Write into a recipe what its paired draws are drawn from, if it does not say so.
+
+    They are drawn from what many records share where the table has records enough, and from moments of cells where it
+    has not, or where the recipe asks for more than means and covariances. The choice depends on k and on the number of
+    records alone, so it tells nothing else about the table. The recipe of the manifest has it written out.
+
+    Examples
+    --------
+    >>> recipe = Recipe(k=5, aggregate={"form": "sampled", "paired_with": "ill"}, attributes={
+    ...     "age": {"role": "quasi_identifier", "kind": "numeric"}, "ill": {"role": "confidential", "kind": "nominal"}})
+    >>> [str(settle_draws(recipe, n_records).aggregate.draws) for n_records in (49, 50)]
+    ['moments', 'shared']
+    """
+    choice = recipe.aggregate
+    if choice.draws is not None or not choice.paired_with:
+        return recipe
+    of_moments = choice.moments > 1 or choice.content is Content.VARIANCES
+    of_shared = choice.share is not None or choice.rare is not None
+    shared = of_shared or (not of_moments and n_records >= LEAST_CELLS * recipe.k)
+    return recipe.changed({"aggregate.draws": str(Draws.SHARED if shared else Draws.MOMENTS)})
