@@ -20,6 +20,7 @@ from microagg.tables.formats.registry import writable_names
 from nasty_tables import DECLARED, FILES, FRAMES, HUGE, NASTIES, Nasty, NoSuchTableError, records_of
 
 INPUTS = (*FILES, *FRAMES)
+TIMES = ("zoned", "moment", "clock")
 BAD_INPUT = 2  # exit code of a refusal
 
 
@@ -107,8 +108,8 @@ def case(number: int) -> str:
     method, form, source, output, nasty = chosen(number)
     if not _fits(method, form, nasty.column):
         method, form = ("dp_individual_ranking", ("marginals", "aligned")[number % 2])
-    if nasty.column == "zoned" and output in ("sav", "dta", "xlsx"):
-        output = "parquet"  # those cannot hold a time zone
+    if (nasty.column == "zoned" and output in ("sav", "dta")) or (nasty.column in TIMES and output == "xlsx"):
+        output = "parquet"  # those cannot hold a time zone, and Excel no time finer than a millisecond
     names = [nasty.column, "count" if nasty.column != "count" else "whole"]
     table = records_of(names)
     if number % 2 and form in _linked_forms(method):
