@@ -59,7 +59,7 @@ def grow_tree(ranks, odds, least, tries, rng, leaves):
     sums = np.zeros(2 * terms)
     stack[0, 0], stack[0, 1] = 0, n_rows
     depth, n_leaves = 1, 0
-    while depth > 0:
+    while depth > 0:  # ends: a cut leaves rows on both sides, so there are fewer cuts than rows
         depth -= 1
         first, last = stack[depth, 0], stack[depth, 1]
         best, best_column, best_cut = -1.0, -1, 0
