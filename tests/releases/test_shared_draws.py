@@ -57,6 +57,11 @@ def counts_of(column):
 
 
 def intervals_by_hand(values, k, share):
+    """Numbers that may be published, rounded."""
+    return {round(number) for number in places_by_hand(values, k, share)}
+
+
+def places_by_hand(values, k, share):
     """Numbers that may be published, by a plain walk over the sorted numbers."""
     counts = dict(zip(*np.unique(values, return_counts=True), strict=True))
     pieces, gap = [], []
@@ -85,7 +90,7 @@ def intervals_by_hand(values, k, share):
     allowed = set()
     for place, (centre, half) in enumerate(pieces):
         room = [abs(pieces[other][0] - centre) for other in (place - 1, place + 1) if 0 <= other < len(pieces)]
-        allowed |= {round(centre + part * min([half, *room])) for part in np.arange(-10, 11) / 10.5}
+        allowed |= {centre + part * min([half, *room]) for part in np.arange(-10, 11) / 10.5}
     return allowed
 
 
@@ -175,6 +180,32 @@ def test_missing_values_strata_weights_and_blocks_are_kept(people):
     (stage,) = (stage for stage in several.manifest.stages if stage["stage"] == "aggregate")
     assert len(stage["paired"]) == 2
     assert str(several.statement).count("of the released records equal") == 2
+
+
+def test_imputed_values_count_for_nobody():
+    """The median is one record's number, and a category that nine have is the most frequent: neither becomes shared."""
+    rng = np.random.default_rng(3)
+    pay, towns = rng.normal(size=301), np.repeat([f"town {place}" for place in range(43)], 9)[:301].tolist()
+    towns[:86] = ["port"] * 43 + [None] * 43
+    pay[100:200] = np.nan
+    assert (pay == np.nanmedian(pay)).sum() == 1
+    table = pa.table({"pay": pa.array(pay, from_pandas=True), "town": towns, "ill": ["no"] * 301})
+    attributes = {"pay": numeric(), "town": nominal(), "ill": ILL}
+    asked = recipe(attributes=attributes, missing={"policy": "impute"})
+    made = microagg.release(table, asked, seed=1)
+    published = made.table["pay"].to_numpy()
+    assert not np.isin(published, pay).any()
+    allowed = [round(float(number), 9) for number in places_by_hand(pay[~np.isnan(pay)], 30, 30)]
+    assert set(np.round(published, 9)) <= {*allowed}
+    assert set(made.table["town"].to_pylist()) == {"port"}
+    (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "aggregate")
+    assert stage["paired"][0]["equal"]["released"] == 0.0
+    few = table.set_column(1, "town", pa.array(["fort"] * 9 + [None] * 292))
+    with pytest.raises(GuaranteeError, match="column 'town' has no category that at least 10 records have"):
+        microagg.release(few, asked)
+    few = table.set_column(0, "pay", pa.array([*range(29)] + [None] * 272))
+    with pytest.raises(GuaranteeError, match="column 'pay' has numbers of fewer than k = 30 records"):
+        microagg.release(few, asked)
 
 
 def test_labels_that_are_missing_have_no_say(people):

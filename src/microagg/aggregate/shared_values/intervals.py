@@ -33,7 +33,7 @@ class SharedNumbers:
         :data:`MISSING` where the number is.
     speaks : ndarray of bool, shape (n_records,)
         Which records have a part in what their code says. Records of a gap between shared values that holds fewer
-        than k of them have none: they are told as the nearest code.
+        than k of them have none: they are told as the nearest code. Nor have those whose number was filled in.
     centres, half_widths : ndarrays of shape (n_codes,)
         The shared value and 0, or mean and half-width of an interval.
     is_value : ndarray of bool, shape (n_codes,)
@@ -63,7 +63,12 @@ class SharedNumbers:
 
 
 def find_shared_numbers(
-    values: FloatArray, k: int, *, share: int | None = None, weights: FloatArray | None = None
+    values: FloatArray,
+    k: int,
+    *,
+    share: int | None = None,
+    weights: FloatArray | None = None,
+    filled_in: BoolArray | None = None,
 ) -> SharedNumbers:
     """Find the values that at least `share` records have, and cut the others into intervals of at least k records.
 
@@ -76,6 +81,8 @@ def find_shared_numbers(
         Default: k.
     weights : ndarray of shape (n_records,), optional
         Sampling weights, for mean and spread; records are counted, not weighed.
+    filled_in : ndarray of bool, shape (n_records,), optional
+        Records whose number is not their own: they are told as others are, and count for none.
 
     Raises
     ------
@@ -99,19 +106,21 @@ def find_shared_numbers(
     (array([0, 0, 0, 1, 1, 1, 1]), array([0.  , 4.25]), array([ True, False]))
     """
     known = ~np.isnan(values)
-    if int(known.sum()) < k:
+    counted = known if filled_in is None else known & ~filled_in
+    if int(counted.sum()) < k:
         raise GuaranteeError(
-            f"numbers of fewer than k = {k} records cannot be told: an attribute has {int(known.sum())} values. "
+            f"numbers of fewer than k = {k} records cannot be told: an attribute has {int(counted.sum())} values. "
             "Nothing was written"
         )
     scale = exponent_near_one([values])  # squares of huge numbers would overflow
     scaled = times_power_of_two(values[known], scale) if scale else values[known]
-    distinct, which, counts = np.unique(scaled, return_inverse=True, return_counts=True)
+    distinct, which = np.unique(scaled, return_inverse=True)
+    counts = np.bincount(which[counted[known]], minlength=len(distinct))
     is_shared = counts >= (k if share is None else min(share, k))
     code_of, own = _codes_of(distinct, counts, is_shared, k)
     codes = np.full(len(values), MISSING, dtype=np.int64)
     speaks = np.zeros(len(values), dtype=bool)
-    codes[known], speaks[known] = code_of[which], own[which]
+    codes[known], speaks[known] = code_of[which], own[which] & counted[known]
     centres, spreads = _means_and_spreads(
         scaled, codes[known], speaks[known], None if weights is None else weights[known]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import cell_moments
 from microagg.aggregate.sampling import Uniforms, draw_numbers
@@ -86,7 +86,9 @@ def _normal_scores(codes: IntArray, labels: IntArray, running: FloatArray) -> Fl
     return np.asarray(np.repeat(ndtri(middles), lengths), dtype=np.float64)
 
 
-def pool_rare(codes: IntArray, least: int, cells: Cells, *, name: str, ordered: bool) -> tuple[IntArray, int]:
+def pool_rare(
+    codes: IntArray, least: int, cells: Cells, *, name: str, ordered: bool, filled_in: BoolArray | None = None
+) -> tuple[IntArray, int]:
     """Give records whose category fewer than `least` of all records have a more frequent one.
 
     Parameters
@@ -100,6 +102,8 @@ def pool_rare(codes: IntArray, least: int, cells: Cells, *, name: str, ordered: 
     ordered : bool
         Whether to take the nearest frequent category, the lower of two. Otherwise it is the most frequent one of the
         cell, or of the table where the cell has none.
+    filled_in : ndarray of bool, shape (n_records,), optional
+        Records whose category is not their own: they do not count as having it.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def pool_rare(codes: IntArray, least: int, cells: Cells, *, name: str, ordered: 
     (array([0, 0, 0, 2, 2]), 1)
     """
     known = codes != MISSING
-    counts = np.bincount(codes[known])
+    counts = np.bincount(codes[known if filled_in is None else known & ~filled_in], minlength=codes.max() + 1)
     frequent = np.flatnonzero(counts >= least)
     rare = known.copy()
     rare[known] = counts[codes[known]] < least

@@ -17,6 +17,7 @@ from microagg.aggregate.shared_values.intervals import MISSING, find_shared_numb
 from microagg.aggregate.shared_values.model import LabelModel, calibrated, fit_labels
 from microagg.aggregate.shared_values.ranks import draw_codes, pool_rare
 from microagg.aggregate.shared_values.tilt import tilted_places
+from microagg.errors import GuaranteeError
 from microagg.releases.representatives import round_draws
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
@@ -50,6 +51,9 @@ class SharedDraws:
         """How often draws equal records, and how many records had a category that was pooled; for the manifest."""
         originals = [
             round_draws(column, column.values) if column.kind is Kind.NUMERIC else column.values for column in measured
+        ]
+        originals = [
+            np.where(_filled_in(column), np.nan, values) for column, values in zip(measured, originals, strict=True)
         ]
         equal = _equal_shares(originals, [self.columns[column.name] for column in measured])
         return {"equal": equal} | ({"pooled": self.n_pooled} if self.n_pooled else {})
@@ -125,16 +129,28 @@ def _code(
 ) -> _Coded:
     if int((~column.missing).sum()) < k:  # then every cell has a record that lacks it, and publishes none
         return _Coded(column, np.full(len(column.values), MISSING, dtype=np.int64), np.full((1, 1), np.nan))
+    filled_in = _filled_in(column)
     if column.kind is Kind.NUMERIC:
-        found = find_shared_numbers(column.values, k, share=share, weights=cells.weights)
+        if int((~column.missing & ~filled_in).sum()) < k:
+            raise GuaranteeError(
+                f"column {column.name!r} has numbers of fewer than k = {k} records, so none can be published. Nothing "
+                'was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
+            )
+        found = find_shared_numbers(column.values, k, share=share, weights=cells.weights, filled_in=filled_in)
         return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
     codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
-    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=column.kind is Kind.ORDINAL)
-    if column.kind is Kind.ORDINAL:
+    ordered = column.kind is Kind.ORDINAL
+    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=ordered, filled_in=filled_in)
+    if ordered:
         return _Coded(column, codes, np.arange(len(column.labels), dtype=np.float64)[:, None], n_pooled)
     order = _by_label(codes, len(column.labels), models)
     rank = np.argsort(order)
     return _Coded(column, np.where(codes == MISSING, MISSING, rank[codes]), order.astype(np.float64)[:, None], n_pooled)
+
+
+def _filled_in(column: EncodedColumn) -> BoolArray:
+    """Which records have a value that was imputed: it is told, but nobody had it."""
+    return column.column.missing & ~column.missing
 
 
 def _by_label(codes: IntArray, n_codes: int, models: Sequence[LabelModel]) -> IntArray:
