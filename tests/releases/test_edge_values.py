@@ -276,6 +276,20 @@ def test_shared_draws_of_huge_and_tiny_numbers_stay_in_their_range(unit):
     assert np.ptp(drawn / unit) > spread / 4
 
 
+@pytest.mark.parametrize("aggregate", [{}, {"paired_with": ["y"], "draws": "shared"}])
+def test_draws_of_huge_numbers_with_a_resolution_stay_in_their_range(aggregate):
+    """Only integers and dates end where 64 bits end."""
+    huge = 1e20 + 1e17 * NUMBERS[:, 0]
+    attributes = {"x": numeric(resolution=1e12), "y": {"role": "confidential", "kind": "nominal"}}
+    made = released(
+        pa.table({"x": huge, "y": ["a"] * 60}), attributes=attributes, aggregate={"form": "sampled"} | aggregate
+    )
+    drawn = made.table["x"].to_numpy()
+    assert np.abs(drawn - huge.mean()).max() < 10 * np.ptp(huge)
+    assert np.ptp(drawn) > np.ptp(huge) / 4
+    np.testing.assert_array_equal(np.round(drawn / 1e12) * 1e12, drawn)
+
+
 def test_values_that_lie_too_far_apart_to_be_mixed_are_refused():
     table = pa.table({"a": NUMBERS[:, 0] * 1e-160, "b": NUMBERS[:, 1] * 1e10})
     with pytest.raises(TableError, match="too far apart"):

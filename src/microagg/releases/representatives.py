@@ -138,8 +138,8 @@ def _draws(
 
 def round_draws(column: EncodedColumn, numbers: FloatArray) -> FloatArray:
     """Drawn numbers as they are published, and small enough for the column's type."""
-    # Those with a resolution are counted in 64-bit integers; others must be numbers that can be measured again.
-    most = _LARGEST if column.resolution is None else _LARGEST_INTEGER
+    # Integers and dates are counted in 64 bits; others must be numbers that can be measured again.
+    most = _LARGEST if column.column.integers is None else _LARGEST_INTEGER
     return round_values(column, np.clip(numbers, -most, most))
 
 
