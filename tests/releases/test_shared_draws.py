@@ -208,6 +208,26 @@ def test_imputed_values_count_for_nobody():
         microagg.release(few, asked)
 
 
+def test_small_strata_may_publish_others_and_the_statement_says_so(tmp_path):
+    """Strata of few records stand between those of many: what they have is not published."""
+    for kind, names in ((numeric(), [0, 5, 10, 15]), (nominal(), ["north", "east", "south", "west"])):
+        region = np.repeat(names, [150, 9, 150, 21])
+        table = pa.table({"region": region, "age": np.arange(330) % 7, "ill": ["no"] * 330})
+        asked = recipe(
+            attributes={"region": kind, "age": numeric(), "ill": ILL},
+            aggregate={"draws": None},
+            strata={"by": ["region"], "small": "merge_small"},
+            k=30,
+        )
+        made = microagg.release(table, asked, seed=1)
+        assert names[1] not in made.table["region"].to_pylist()
+        said = " ".join(str(made.statement).split())
+        assert "their cells publish what many records share, which need not be one of their strata" in said
+    assert all(finding.holds for finding in check_release(made.save(tmp_path / "out")))
+    moments = microagg.release(table, asked.changed({"aggregate.draws": "moments"}), seed=1)
+    assert "their cells draw among their strata" in " ".join(str(moments.statement).split())
+
+
 def test_labels_that_are_missing_have_no_say(people):
     ill = people["ill"].to_pylist()
     ill[:60] = [None] * 60

@@ -13,7 +13,7 @@ from microagg._random import uniforms_from
 from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_medians, cell_modes
 from microagg.errors import TableError
-from microagg.recipe.choices import AggregateForm, MissingPolicy
+from microagg.recipe.choices import Draws, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
 from microagg.releases.units import Units, keep_at_most, require_enough, surplus_words, units_of
@@ -301,8 +301,10 @@ def strata_phrase(recipe: Recipe) -> str:
 
 def published_of_merged(recipe: Recipe) -> str:
     """What cells of merged strata publish."""
-    sampled = recipe.aggregate.form is AggregateForm.SAMPLED
-    return "draw among their strata" if sampled else "publish the most frequent stratum"
+    drawn = recipe.aggregate.way_of_drawing
+    if drawn is Draws.SHARED:
+        return "publish what many records share, which need not be one of their strata"
+    return "publish the most frequent stratum" if drawn is None else "draw among their strata"
 
 
 def _at_least(merged: int, k: int) -> str:
