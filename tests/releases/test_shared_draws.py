@@ -292,6 +292,19 @@ def test_the_statement_says_what_a_published_number_is_and_what_a_share_gives_up
     assert "whoever knows 4 of these records learns that another has the number" in said
 
 
+def test_the_report_says_what_records_were_drawn_from(tmp_path):
+    table = pa.table({"age": np.arange(60) % 7, "ill": ["no"] * 60})
+    asked = recipe(k=10, attributes={"age": numeric(), "ill": ILL}, aggregate={"share": 5})
+    folder = microagg.release(table, asked).save(tmp_path / "out", report=True)
+    said = " ".join((folder / "report.html").read_text().split())
+    sources = "drawn from statistics of at least 10 records, or numbers that at least 5 share"
+    assert f"Every row was {sources}. This is not k-anonymity." in said
+    assert "values were drawn from numbers and intervals that many records share" in said
+    assert "drawn from what many share" in said
+    assert "cell&#39;s statistics" not in said
+    assert "statistics of cells" not in said
+
+
 def test_a_saved_release_is_checked_and_what_cannot_be_is_found(people, tmp_path):
     folder = microagg.release(people, recipe()).save(tmp_path / "out")
     assert all(finding.holds for finding in check_release(folder))

@@ -124,6 +124,7 @@ def release(
     from microagg.cli.parts.release import release_in_parts
     from microagg.engines.release_files import choose_engine, only_file
     from microagg.privacy.guarantee import DRAWN
+    from microagg.privacy.promises.drawn import sources_words
     from microagg.private.base import own_columns_of
     from microagg.private.public_types import numbers_without_resolution
     from microagg.recipe.recipe import Recipe
@@ -264,10 +265,9 @@ def release(
     for guarantee in statement.guarantees:
         if guarantee.private:
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
-    if any(guarantee.model == DRAWN for guarantee in statement.guarantees):
-        say(
-            f"Every published record was drawn from statistics of at least {chosen.k} records; this is not k-anonymity."
-        )
+    drawn = next((guarantee for guarantee in statement.guarantees if guarantee.model == DRAWN), None)
+    if drawn is not None:
+        say(f"Every published record was drawn from {sources_words(drawn.parameters)}; this is not k-anonymity.")
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
     if made.information_loss is not None:

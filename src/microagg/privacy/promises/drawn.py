@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from microagg.privacy.guarantee import (
     ASSUMED_OF_CELLS,
@@ -16,12 +16,24 @@ from microagg.privacy.guarantee import (
 )
 from microagg.tables.phrases import names_phrase
 
-__all__ = ["drawn_from_cells", "drawn_from_shared_values"]
+__all__ = ["drawn_from_cells", "drawn_from_shared_values", "sources_words"]
 
 
 _CHANCE = "chance came from the system's secure source"
 _NO_K_ANONYMITY = "k-anonymity: published combinations may occur once, and counting them on the file shows nothing"
 _BLOCKS = "combinations of attributes from different blocks: each block has cells of its own"
+
+
+def sources_words(parameters: Mapping[str, float]) -> str:
+    """What records were drawn from, in a few words; from the parameters of either promise.
+
+    Examples
+    --------
+    >>> sources_words({"k": 30}), sources_words({"k": 30, "share": 5})
+    ('statistics of at least 30 records', 'statistics of at least 30 records, or numbers that at least 5 share')
+    """
+    numbers = f", or numbers that at least {parameters['share']} share" if "share" in parameters else ""
+    return f"statistics of at least {parameters['k']} records{numbers}"
 
 
 def drawn_from_cells(

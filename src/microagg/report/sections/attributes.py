@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import TableError
-from microagg.recipe.choices import AggregateForm
+from microagg.recipe.choices import AggregateForm, Draws
 from microagg.report.distributions import (
     categories_before_and_after,
     numbers_before_and_after,
@@ -87,6 +87,8 @@ def _treatment(name: str, source: ReportSource) -> str:
         return "drawn anew, from noisy counts"
     if source.is_private:
         return "replaced, with noise"
+    if recipe.aggregate.way_of_drawing is Draws.SHARED:
+        return "drawn from what many share"
     if recipe.aggregate.form is AggregateForm.SAMPLED:
         return "drawn from its cell's statistics"
     chosen = str(recipe.representative_of(name)).replace("taxonomic", "taxonomic centre")

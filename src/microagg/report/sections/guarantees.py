@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, ORIGINAL_RECORDS
+from microagg.privacy.promises.drawn import sources_words
 from microagg.privacy.requirement import (
     DISTINCT_L,
     ENTROPY_L,
@@ -40,14 +41,8 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
         )
     if model == DRAWN:
         return (
-            f"The published values of these attributes were drawn by chance from statistics of at least "
-            f"{parameters['k']} "
-            + (
-                f"records, or are numbers that {parameters['share']} of them share"
-                if "share" in parameters
-                else "records"
-            )
-            + ". This is less than k-anonymity."
+            f"The published values of these attributes were drawn by chance from {sources_words(parameters)}. This is "
+            "less than k-anonymity."
         )
     if "confidential" in guarantee:
         return _plain_of_values(guarantee)

@@ -103,7 +103,7 @@ def _gaps_of_cells(source: ReportSource) -> Iterator[str]:
 
 def _gaps_of_promise(one: Mapping[str, Any]) -> Iterator[str]:
     if one["model"] == DRAWN:
-        yield "Records were drawn from statistics of cells: this is less than k-anonymity."
+        yield "Records were drawn by chance: this is less than k-anonymity."
     if one["model"] not in (EPSILON_DP, EPSILON_IDP):
         return
     epsilon = float(one["parameters"]["epsilon"])

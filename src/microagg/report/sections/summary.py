@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
+from microagg.privacy.promises.drawn import sources_words
 from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.report.plain import count_of, named, percent
 from microagg.tables.phrases import names_phrase
@@ -85,6 +86,8 @@ _HOW = {
     "value for all.",
     "drawn from its cell's": "Records that are alike were put together, {several} in a cell; values were drawn from "
     "each cell's statistics.",
+    "drawn from what many": "Records that are alike were put together, {several} in a cell; values were drawn from "
+    "numbers and intervals that many records share, as often as each cell has them.",
     "drawn anew": "Rows were drawn anew from counts to which noise was added.",
     "with noise": "What is published was computed from the records, and noise was added.",
     "": "Values of different records were mixed.",
@@ -117,7 +120,7 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
         )
         return f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): {guess}"
     if model == DRAWN:
-        return f"Every row was drawn from statistics of at least {parameters['k']} records. This is not k-anonymity."
+        return f"Every row was drawn from {sources_words(parameters)}. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
         epsilon = float(parameters["epsilon"])
         factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
