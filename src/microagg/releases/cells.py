@@ -98,7 +98,7 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
                     measured, cells, uniforms, recipe.k, paired, share=choice.share, rare=choice.rarest(recipe.k)
                 )
                 arrays |= drawn.arrays(measured)
-                draws = drawn.facts(measured)
+                draws = drawn.facts(measured, recipe.k)
             else:
                 spiked = tuple(spikes_of(measured, recipe.k))
                 arrays |= sampled_columns(

@@ -19,6 +19,7 @@ from microagg.space.guides import Guide, GuidedSpace, PlainSpace
 from microagg.space.mixed import mixed_points
 from microagg.space.points import Points
 from microagg.space.standardize import standardize
+from microagg.statements.exposure_text import count_of_many_words
 from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = [
@@ -214,7 +215,7 @@ def _sharing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: 
     pooled = facts.get("pooled", {})
     if not pooled:
         return (often,)
-    counts = ", ".join(f"{count} of column {name!r}" for name, count in pooled.items())
+    counts = ", ".join(f"{count_of_many_words(count, recipe.k)} of column {name!r}" for name, count in pooled.items())
     least = recipe.aggregate.rarest(recipe.k)
     return often, f"categories that fewer than {least} records have were published as more frequent ones: {counts}"
 

@@ -19,7 +19,7 @@ from microagg.releases.groups import Grouping, group_records
 from microagg.releases.units import Units, keep_at_most, require_enough, surplus_words, units_of
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import EncodedColumn, encode
-from microagg.statements.exposure_text import LEAST_SHOWN, coarse_count
+from microagg.statements.exposure_text import count_of_many, count_of_many_words
 from microagg.tables.frames import Column, Frame
 from microagg.tables.phrases import columns_phrase, names_phrase
 
@@ -309,5 +309,4 @@ def published_of_merged(recipe: Recipe) -> str:
 
 def _at_least(merged: int, k: int) -> str:
     """How many records or units a public remark is about: in two digits, and of few not how few."""
-    least = max(k, LEAST_SHOWN)
-    return f"fewer than {least} in all" if merged < least else f"about {coarse_count(merged)} in all"
+    return f"{count_of_many_words(count_of_many(merged, k), k)} in all"

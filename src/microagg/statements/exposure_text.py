@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["LEAST_SHOWN", "TITLE", "UNITS", "coarse_count", "describe_exposure"]
+__all__ = ["LEAST_SHOWN", "TITLE", "UNITS", "coarse_count", "count_of_many", "count_of_many_words", "describe_exposure"]
 
 LEAST_SHOWN = 10
 """The fewest records a public figure may be about, whatever k is."""
@@ -25,6 +25,22 @@ def coarse_count(count: int) -> int:
     (18000, 41, 7)
     """
     return int(float(f"{count:.2g}"))
+
+
+def count_of_many(count: int, k: int) -> int | None:
+    """A count for the public, in two digits; None of one so small that a few records decide it.
+
+    Examples
+    --------
+    >>> count_of_many(18314, 5), count_of_many(10, 5), count_of_many(9, 5), count_of_many(29, 30)
+    (18000, 10, None, None)
+    """
+    return None if count < max(k, LEAST_SHOWN) else coarse_count(count)
+
+
+def count_of_many_words(count: int | None, k: int) -> str:
+    """The count of :func:`count_of_many` in words."""
+    return f"fewer than {max(k, LEAST_SHOWN)}" if count is None else f"about {count}"
 
 
 def describe_exposure(entries: Sequence[Mapping[str, Any]], *, shown: int = _SHOWN) -> list[str]:

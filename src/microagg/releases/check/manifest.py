@@ -25,6 +25,7 @@ from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.json_files import same
 from microagg.releases.guidance import fault_of_guidance
 from microagg.space.blocks import BlockForm, choose_blocks, contiguous_blocks
+from microagg.statements.exposure_text import count_of_many
 from microagg.statements.manifest import FORMAT, LIBRARIES
 from microagg.statements.promises import (
     ENGINES_IN_PARTS,
@@ -290,7 +291,10 @@ def _draws_fit(release: PublishedFolder, facts: Mapping[str, Any], block: Mappin
     fits = fits and all(type(share) is float and 0.0 <= share <= 1.0 for share in equal.values())
     fits = fits and equal["released_unique"] <= equal["released"] and equal["untouched_unique"] <= equal["untouched"]
     fits = fits and set(pooled) <= set(block["attributes"])
-    return fits and all(type(count) is int and count > 0 for count in pooled.values())
+    k = release.recipe.k
+    return fits and all(
+        count is None or (type(count) is int and count == count_of_many(count, k)) for count in pooled.values()
+    )
 
 
 def _fault_of_private_stages(release: PublishedFolder, found: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from microagg.errors import GuaranteeError
 from microagg.releases.representatives import round_draws
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
+from microagg.statements.exposure_text import count_of_many
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +48,8 @@ class SharedDraws:
         """The draws as columns of their own types."""
         return {column.name: column.publish(self.columns[column.name]) for column in measured}
 
-    def facts(self, measured: Sequence[EncodedColumn]) -> dict[str, Any]:
-        """How often draws equal records, and how many records had a category that was pooled; for the manifest."""
+    def facts(self, measured: Sequence[EncodedColumn], k: int) -> dict[str, Any]:
+        """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
         originals = [
             round_draws(column, column.values) if column.kind is Kind.NUMERIC else column.values for column in measured
         ]
@@ -56,7 +57,8 @@ class SharedDraws:
             np.where(_filled_in(column), np.nan, values) for column, values in zip(measured, originals, strict=True)
         ]
         equal = _equal_shares(originals, [self.columns[column.name] for column in measured])
-        return {"equal": equal} | ({"pooled": self.n_pooled} if self.n_pooled else {})
+        pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
+        return {"equal": equal} | ({"pooled": pooled} if pooled else {})
 
 
 def _equal_shares(originals: Sequence[FloatArray], drawn: Sequence[FloatArray]) -> dict[str, float]:
