@@ -79,6 +79,22 @@ def test_a_group_below_k_is_refused_with_its_count_alone():
     assert "canary" not in str(caught.value)
 
 
+@pytest.mark.parametrize("groups", [["canary", None] * 30, np.array([("canary", 1)] * 60)])
+def test_groups_that_are_no_labels_are_refused_in_words(groups):
+    with pytest.raises(ParameterError, match="groups must be") as caught:
+        Microaggregate(k=3).fit_transform(X, groups=groups)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rows", [[["canary"]] * 60, np.full(60, 7777.5), [[10**400]] * 60])
+@pytest.mark.parametrize("step", ["fit", "fit_transform", "transform"])
+def test_no_message_shows_a_value(rows, step):
+    with pytest.raises(ParameterError) as caught:
+        getattr(Microaggregate(k=3).fit(X[:, :1]), step)(rows)
+    assert "canary" not in str(caught.value)
+    assert "7777" not in str(caught.value)
+
+
 @pytest.mark.parametrize("method", ["individual_ranking", "dp_laplace", "mdaw"])
 def test_methods_without_cells_of_records_are_refused(method):
     with pytest.raises(ParameterError, match="method must be one of mdav"):

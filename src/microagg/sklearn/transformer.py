@@ -15,6 +15,7 @@ from microagg._validation import Constraint, Flag, Integer, check_parameters
 from microagg.errors import ParameterError
 from microagg.methods.catalogue import METHODS, find_method
 from microagg.methods.method import Method
+from microagg.partition.base import matrix_of
 from microagg.space.standardize import Standardize, standardize
 
 __all__ = ["Microaggregate"]
@@ -114,7 +115,7 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def transform(self, X: Any) -> Any:
         """New rows, unchanged."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=_TYPES, copy=True)
+        return matrix_of(lambda: validate_data(self, X, reset=False, dtype=_TYPES, copy=True))
 
     def _checked(self, X: Any, groups: Any) -> tuple[npt.NDArray[Any], IntArray, Method]:
         """The rows as numbers, the group of each, and how cells are formed."""
@@ -127,13 +128,12 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
                 if one.has_cells and one.partitions == "records" and not one.is_private
             ]
             raise ParameterError(f"method must be one of {', '.join(able)}. Got {self.method!r} instead.")
-        rows = validate_data(self, X, dtype=_TYPES, ensure_min_samples=self.k)
+        rows = matrix_of(lambda: validate_data(self, X, dtype=_TYPES, ensure_min_samples=self.k))
         if groups is None:
             of_row, n_groups = np.zeros(len(rows), dtype=np.int64), 1
         else:
             check_consistent_length(rows, groups)
-            names, of_row = np.unique(np.asarray(groups), return_inverse=True)
-            n_groups = len(names)
+            of_row, n_groups = _places_of(groups)
         counts = np.bincount(of_row, minlength=n_groups)
         n_small = int((counts < self.k).sum())
         if n_small:
@@ -160,3 +160,15 @@ class Microaggregate(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             return numbers
         scaled = [standardize(numbers[:, place], Standardize.ZSCORE) for place in range(numbers.shape[1])]
         return np.column_stack(scaled)
+
+
+def _places_of(groups: Any) -> tuple[IntArray, int]:
+    """The group of each row as a number, and how many groups there are."""
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ParameterError("groups must be one label for each row")
+    try:
+        names, of_row = np.unique(labels, return_inverse=True)
+    except (TypeError, ValueError):  # text beside None, for one
+        raise ParameterError("groups must be all numbers or all text, with none missing") from None
+    return of_row, len(names)
