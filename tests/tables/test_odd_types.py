@@ -12,6 +12,7 @@ import microagg
 from declarations import numeric
 from microagg import Recipe
 from microagg.errors import GuaranteeError, ParameterError, RecipeError, TableError
+from optional_packages import pandas as pd
 from optional_packages import polars as pl
 
 
@@ -69,3 +70,25 @@ def test_noise_for_what_no_record_changes_is_refused():
 
     with pytest.raises(GuaranteeError):
         CountedNoise(noise_from(1)).laplace(np.zeros(3, dtype=np.int64), scale=1e-9, sensitivity=0, epsilon=1.0)
+
+
+def test_categories_that_cannot_be_sorted_are_refused_by_name_and_an_identifier_of_them_is_dropped():
+    for values in (
+        pd.cut(pd.Series(range(4)), 2),
+        pd.Categorical(pd.period_range("2020", periods=4, freq="M")),
+        pd.Categorical([(1, 2), (1, 3), (1, 2), (2, 2)]),
+    ):
+        table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": values})
+        for role in ("confidential", {"role": "quasi_identifier", "kind": "nominal"}):
+            with pytest.raises(TableError, match=r"column 'c' holds .* turn them into text or numbers first"):
+                microagg.release(table, Recipe(k=2, attributes={"x": numeric(), "c": role}))
+        made = microagg.release(table, Recipe(k=2, attributes={"x": numeric(), "c": "identifier"}))
+        assert list(made.table.columns) == ["x"]
+
+
+def test_categories_of_moments_are_released_and_drafted():
+    for moments in (pd.date_range("2020", periods=4, tz="Europe/Berlin"), pd.to_timedelta([1, 2, 3, 4], unit="h")):
+        table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": pd.Categorical(moments)})
+        made = microagg.release(table, Recipe(k=2, attributes={"x": numeric(), "c": "confidential"})).table
+        assert sorted(made["c"].astype(table["c"].cat.categories.dtype)) == sorted(moments)
+        assert set(microagg.init(table, k=2).recipe.attributes) == {"x", "c"}

@@ -86,7 +86,7 @@ def look_at(path: Path, given: Dialect, fixed: Collection[str] = ()) -> Looked:
 def _empty(field: pa.Field) -> Column:
     import pyarrow as pa
 
-    return Column(field.name, pa.array([], field.type))
+    return Column(field.name, pa.nulls(0, field.type))
 
 
 def _keep_for_typed(notice: Notice, states_types: bool) -> Notice:

@@ -306,7 +306,8 @@ class Column:
             order = pc.sort_indices(dictionary.dictionary).to_numpy()
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             raise TableError(
-                f"column {self.name!r} holds {values.type} values, which cannot be compared as categories"
+                f"column {self.name!r} holds {values.type} values, which cannot be compared as categories: turn them "
+                "into text or numbers first"
             ) from None
         rank = np.empty(len(order) + 1, dtype=np.int64)
         rank[order] = np.arange(len(order))

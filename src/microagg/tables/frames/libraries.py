@@ -78,18 +78,31 @@ def _check_own_names(names: list[Any]) -> None:
 
 
 def _without_views(array: pa.Array, name: str) -> pa.Array:
-    """Turn text of a kind that Arrow cannot select from yet, as polars writes it, into text of the usual kind."""
+    """Turn text of a kind that Arrow cannot select from yet, as polars writes it, into text of the usual kind.
+
+    Of categories that Arrow can neither sort nor cast, as intervals of pandas, the values alone are kept, and treated
+    as such values are.
+    """
     import pyarrow as pa
 
     kind = str(array.type)
     if kind == "string_view":
         return array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type) and _has_parts(array.type.value_type):
+        return array.dictionary_decode()
     if pa.types.is_dictionary(array.type) and str(array.type.value_type) == "string_view":
         values = array.dictionary.cast(pa.large_string())
         return pa.DictionaryArray.from_arrays(array.indices, values, ordered=array.type.ordered)
     if kind == "binary_view" or kind.startswith("run_end_encoded"):
         raise TableError(f"column {name!r} holds {kind.partition('<')[0]} values: turn them into text or numbers first")
     return array
+
+
+def _has_parts(kind: pa.DataType) -> bool:
+    """Whether values are lists, structures or of a type that another program added, as intervals and periods are."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def native_from_arrow(table: pa.Table, library: str, dtypes: Mapping[str, Any]) -> Any:
