@@ -364,8 +364,8 @@ from microagg.tables.read import read_table
 from microagg.tables.write import write_table
 from microagg.tables.formats.registry import writable_names
 for name in writable_names():
-    write_table(pa.table({{"x": [1, None], "s": ["a", None]}}), {str(tmp_path)!r} + "/t." + name)
+    write_table(pa.table({{"x": [1, None], "s": [None, "a"]}}), {str(tmp_path)!r} + "/t." + name)
     again = read_table({str(tmp_path)!r} + "/t." + name)
-    assert again.to_pydict() == {{"x": [1, None], "s": ["a", None]}}, name
+    assert again.to_pydict() == {{"x": [1, None], "s": [None, "a"]}}, name
 """
     subprocess.run([sys.executable, "-c", script], check=True)
