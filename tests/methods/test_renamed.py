@@ -21,6 +21,13 @@ def test_an_old_name_gives_what_the_new_one_does_and_warns(owner, old, new):
         assert getattr(owner, old) == getattr(owner, new)
 
 
+def test_a_notebook_shows_a_fitted_partitioner_without_a_warning():
+    fitted = microagg.MDAV(k=2).fit([[1.0], [2.0], [8.0], [9.0]])
+    assert "MDAV" in fitted._repr_html_()
+    assert {"labels_", "fit", "partitions", "sse_"} <= set(dir(fitted))
+    assert "labels" not in dir(fitted)
+
+
 @pytest.mark.parametrize("name", list(METHODS))
 def test_an_entry_partitions_what_its_partitioner_does(name):
     method = METHODS[name]

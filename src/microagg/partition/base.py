@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import getattr_static
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,6 +60,13 @@ class Partitioner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     constraints: ClassVar[Mapping[str, Constraint]] = {"k": Integer(2)}
 
     k: int
+
+    def __dir__(self) -> list[str]:
+        """The names but for old ones, which warn when something asks each name for its value, as notebooks do."""
+        return [name for name in object.__dir__(self) if not self._is_renamed(name) and hasattr(self, name)]
+
+    def _is_renamed(self, name: str) -> bool:
+        return isinstance(getattr_static(type(self), name, None), RenamedAttribute)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Partition the records.
