@@ -1,5 +1,6 @@
 """What a notebook shows of results: short names, tables in which no data is markup, pictures that repeat."""
 
+import copy
 import re
 
 import numpy as np
@@ -64,6 +65,15 @@ def test_a_result_is_named_in_one_line_and_shown_as_escaped_html(results, name):
     assert "canary" not in shown + repr(result)
     for value in ("20.5", "64.5"):
         assert value not in shown
+
+
+def test_releases_can_be_looked_for_and_kept_in_sets(results):
+    release = results["Release"]
+    other = copy.copy(release)
+    assert release == release
+    assert release != other
+    assert [other, release].index(release) == 1
+    assert len({release, other}) == 2
 
 
 def test_what_a_statement_shows_is_what_it_says(results):

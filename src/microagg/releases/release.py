@@ -51,9 +51,11 @@ STATEMENT_TEXT = "statement.txt"
 FILES = (MANIFEST, STATEMENT, STATEMENT_TEXT, REPORT, REPORT_JSON, SIGNATURE, "table.", "table-")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """A table made safe to publish, with what is promised of it.
+
+    Two releases are never equal, whatever their tables: each is itself alone.
 
     Attributes
     ----------
