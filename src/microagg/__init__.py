@@ -155,12 +155,23 @@ _HOME = {
     "write_report": "microagg.engines.evaluation.write_report",
 }
 
+# Commands whose name in Python is another.
+_OF_COMMANDS = {
+    "risk": "assess_risk",
+    "report": "write_report",
+    "methods": "list_methods",
+    "measures": "list_measures",
+    "keygen": "make_keys",
+    "budget": "Account",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name == "datasets":
         return import_module("microagg.datasets")
     if name not in _HOME:
-        raise AttributeError(f"module 'microagg' has no attribute {name!r}")
+        hint = f": the command {name!r} is microagg.{_OF_COMMANDS[name]} in Python" if name in _OF_COMMANDS else ""
+        raise AttributeError(f"module 'microagg' has no attribute {name!r}{hint}")
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -2,9 +2,11 @@
 
 import inspect
 
+import pytest
 import typer
 
 import microagg
+from documented import ROOT
 from microagg.cli.app import app
 
 # A command, and what does it from Python.
@@ -45,6 +47,17 @@ def test_every_command_has_a_name_in_python():
     for name in IN_PYTHON.values():
         assert name in microagg.__all__
         assert getattr(microagg, name) is not None
+
+
+def test_a_command_that_is_called_otherwise_in_python_is_explained():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    otherwise = {command: name for command, name in IN_PYTHON.items() if command != name}
+    assert otherwise == microagg._OF_COMMANDS
+    for command, name in otherwise.items():
+        assert f"`{command}`" in page
+        assert f"`microagg.{name}`" in page
+        with pytest.raises(AttributeError, match=rf"is microagg\.{name} in Python"):
+            microagg.__getattr__(command)
 
 
 def test_every_flag_of_the_commands_that_have_functions_of_their_own_is_a_parameter():
