@@ -107,6 +107,15 @@ def test_a_picture_of_the_original_says_that_it_is_internal(results):
     assert "INTERNAL" not in release.plot().svg
 
 
+def test_a_picture_has_names_in_any_script_as_text_that_is_escaped():
+    need("matplotlib")
+    names = ("年齢", "возраст", "<b>")
+    recipe = microagg.Recipe(k=2, attributes={name: {"role": "quasi_identifier", "kind": "numeric"} for name in names})
+    drawn = microagg.release(pa.table({name: [1, 2, 3, 4] for name in names}), recipe, seed=1).plot().svg
+    for shown in ("年齢", "возраст", "&lt;b&gt;"):
+        assert f">{shown}</text>" in drawn
+
+
 def test_the_table_of_a_release_is_a_dataframe_at_once():
     pandas = need("pandas")
     frame = pandas.DataFrame({"a": np.arange(8.0), "s": list("aabbccdd")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,8 +59,11 @@ def drawing(width: float, height: float) -> Iterator[_Drawing]:
     except ModuleNotFoundError:
         raise ParameterError("pictures need Matplotlib: pip install 'microagg[plot]'") from None
     stream = io.StringIO()
-    # Names of columns are no formulas, whatever dollar signs they have.
-    with matplotlib.rc_context({"svg.hashsalt": "microagg", "text.parse_math": False}):
+    # Names of columns are no formulas, whatever dollar signs they have; and they stay text, which a browser can show in
+    # any script, while Matplotlib's own font has few, and warns.
+    settings = {"svg.hashsalt": "microagg", "text.parse_math": False, "svg.fonttype": "none"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         made = _Drawing(Figure(figsize=(width, height), layout="constrained"))
         FigureCanvasAgg(made.figure)
         yield made
