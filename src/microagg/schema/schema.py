@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from microagg.errors import TableError, did_you_mean
+from microagg.errors import ParameterError, TableError, did_you_mean
 from microagg.schema.attribute import Attribute, Role
 
 __all__ = ["Schema", "toml_key"]
@@ -20,6 +20,12 @@ class Schema:
     """The attributes of a table by name."""
 
     attributes: Mapping[str, Attribute]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(one, Attribute) for one in self.attributes.values()):
+            raise ParameterError(
+                "a Schema takes microagg.Attribute(role=..., kind=...) by name; a Recipe takes plain dicts, too"
+            )
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[name]
