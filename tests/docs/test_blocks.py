@@ -300,3 +300,10 @@ def test_recipes_that_are_whole_are_read():
     assert len(whole) >= 2
     for text in whole:
         microagg.Recipe.loads(text)
+
+
+def test_the_recipe_of_ten_minutes_is_enough_for_what_other_pages_do_with_it():
+    (text,) = (block.text for block in blocks_of(DOCS / "start" / "ten_minutes.md") if block.language == "toml")
+    recipe = microagg.Recipe.loads(text)
+    recipe.changed({"protect.income": {"t_closeness": 0.2}, "protect.health": {"distinct_l": 2}})
+    recipe.changed({"space.dependence": {"lambda": 0.5, "attributes": ["income", "health"]}})
