@@ -120,3 +120,32 @@ def test_no_websocket_is_spoken(opened):
 
     asyncio.run(run())
     assert [one["type"] for one in said] == ["websocket.close"]
+
+
+@pytest.mark.parametrize("other", ['theme={"dark":true}', "a b=c", "x", "\xe9=1", f"microagg_studio_{PORT}=old"])
+def test_cookies_of_other_servers_of_this_machine_do_not_lock_out(opened, other):
+    _, browser, _ = opened
+    assert browser.get("/job", cookie=f"{other}; {browser.cookie}").status == 204
+    assert browser.get("/job", cookie=other).status == 403
+
+
+def test_the_port_that_browsers_leave_out_is_answered():
+    from microagg.studio.security import Guard, Keys
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+
+    keys = Keys()
+    for port, status in ((80, 204), (81, 403)):
+        browser = Browser(Guard(app, keys, port), f"microagg_studio_{port}={keys.session}")
+        asked = {"host": "127.0.0.1", "origin": "http://127.0.0.1"}
+        assert browser.ask("POST", "/table/read", **asked).status == status
+
+
+def test_the_token_that_a_list_of_processes_shows_opens_once(opened):
+    _, browser, keys = opened
+    once = keys.once
+    assert once not in (keys.token, keys.session)
+    assert [Browser(browser.app).get(f"/enter?token={once}").status for _ in range(3)] == [303, 403, 403]
+    assert Browser(browser.app).get("/enter?token=").status == 403
+    assert Browser(browser.app).get(f"/enter?token={keys.token}").status == 303

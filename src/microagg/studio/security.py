@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -48,16 +47,24 @@ class Keys:
     ----------
     token : str
         256 bits, in the printed address.
+    once : str
+        256 bits, in the address that a browser is started with: other users see it in the list of processes, so it
+        opens once. Empty when it has.
     session : str
         256 bits, in the cookie.
     """
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
+        self.once = secrets.token_urlsafe(32)
         self.session = secrets.token_urlsafe(32)
 
     def opens(self, token: str) -> bool:
-        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        given = token.encode("utf-8", "replace")
+        if self.once and secrets.compare_digest(given, self.once.encode()):
+            self.once = ""
+            return True
+        return secrets.compare_digest(given, self.token.encode())
 
     def knows(self, session: str) -> bool:
         return secrets.compare_digest(session.encode("utf-8", "replace"), self.session.encode())
@@ -76,8 +83,8 @@ class Guard:
 
     def __init__(self, app: App, keys: Keys, port: int) -> None:
         self._app, self._keys = app, keys
-        self._hosts = frozenset(f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost"))
-        self._origins = frozenset(b"http://" + host for host in self._hosts)
+        ends = (f":{port}", "") if port == 80 else (f":{port}",)  # browsers leave out the port of http
+        self._hosts = frozenset(f"{name}{end}".encode() for name in ("127.0.0.1", "localhost") for end in ends)
         self._cookie = f"microagg_studio_{port}"  # cookies do not know ports: two studios have two
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,7 +106,7 @@ class Guard:
             await _answer(with_headers, 403, _REFUSED)
         elif scope["path"] == ENTRANCE:
             await self._enter(scope, with_headers)
-        elif self._keys.knows(self._session_in(scope)):
+        elif any(self._keys.knows(one) for one in self._sessions_in(scope)):
             await self._app(scope, receive, with_headers)
         else:
             await _answer(with_headers, 403, _REFUSED)
@@ -123,14 +130,14 @@ class Guard:
         cookie = f"{self._cookie}={self._keys.session}; HttpOnly; SameSite=Strict; Path=/"
         await _answer(send, 303, b"", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
 
-    def _session_in(self, scope: Scope) -> str:
-        found: SimpleCookie = SimpleCookie()
-        try:
-            for line in _headers(scope, b"cookie"):
-                found.load(line.decode("latin-1"))
-        except CookieError:
-            return ""
-        return found[self._cookie].value if self._cookie in found else ""
+    def _sessions_in(self, scope: Scope) -> list[str]:
+        """Values of our cookie; those of other servers of this machine come along, and may be written in any way."""
+        found = []
+        for line in _headers(scope, b"cookie"):
+            for one in line.decode("latin-1").split(";"):
+                name, _, value = one.strip().partition("=")
+                found += [value] if name == self._cookie else []
+        return found
 
 
 def _headers(scope: Scope, name: bytes) -> list[bytes]:
