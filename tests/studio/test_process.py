@@ -129,3 +129,24 @@ def _started_by(pid, parent):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1] == str(parent)
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_closed_terminal_ends_a_server_in_order(name):
+    need("uvicorn")
+    from types import SimpleNamespace
+
+    from microagg.studio.server import _ended_by_signals
+
+    server, number = SimpleNamespace(should_exit=False), getattr(signal, name)
+    before = signal.getsignal(number)
+    with _ended_by_signals(server):
+        signal.raise_signal(number)
+    assert server.should_exit
+    assert signal.getsignal(number) is before
+    signal.signal(number, signal.SIG_IGN)  # as nohup does
+    try:
+        with _ended_by_signals(SimpleNamespace()):
+            signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)

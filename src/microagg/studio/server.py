@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +74,16 @@ def serve(
             timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
-        address = f"http://{LOOPBACK}:{at}{ENTRANCE}?token={keys.token}"
+        entrance = f"http://{LOOPBACK}:{at}{ENTRANCE}?token="
+        to_open = f"{entrance}{keys.once}" if browser else ""
 
         async def run() -> None:
-            told = asyncio.create_task(_tell_when_up(server, address, say, browser))
+            told = asyncio.create_task(_tell_when_up(server, f"{entrance}{keys.token}", say, to_open))
             await server.serve(sockets=[listening])
             await told
 
-        asyncio.run(run())
+        with _ended_by_signals(server):
+            asyncio.run(run())
     except KeyboardInterrupt:
         pass
     finally:
@@ -87,13 +91,35 @@ def serve(
         listening.close()
 
 
-async def _tell_when_up(server: Any, address: str, say: Callable[[str], None], browser: bool) -> None:
+@contextmanager
+def _ended_by_signals(server: Any) -> Iterator[None]:
+    """A terminal that is closed and a machine that shuts down end a server as Ctrl-C does, so that all is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+    ended = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # as by nohup
+    try:
+        for number in ended:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in ended.items():
+            signal.signal(number, handler)
+
+
+async def _tell_when_up(server: Any, address: str, say: Callable[[str], None], to_open: str) -> None:
     while not (server.started or server.should_exit):
         await asyncio.sleep(0.02)
     if server.started:
         say(f"The studio is open at\n\n    {address}\n\nfor you, on this machine, until Ctrl-C ends it.")
-        if browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        if to_open:
+            threading.Thread(target=webbrowser.open, args=(to_open,), daemon=True).start()
 
 
 def _listen(port: int) -> socket.socket:
