@@ -262,3 +262,72 @@ def test_a_studio_without_its_packages_says_what_to_install(monkeypatch):
     ended = CliRunner().invoke(app, ["studio"])
     assert ended.exit_code == 2
     assert "pip install 'microagg[studio]'" in ended.output
+
+
+def make_one(studio, project, folder_is_there=True):
+    """What a job that makes a release was given, as if its process had got so far."""
+    orders = []
+    studio.jobs.start = lambda *order: orders.append(order)
+    made = studio.make_release(seed=None, file_format="", sign="", name="survey")
+    if folder_is_there:
+        project.folder_of(made).mkdir()
+    return made, orders[0]
+
+
+def test_a_release_is_found_however_its_job_ended(opened):
+    studio, browser, project = opened
+    made, (*_, has_written) = make_one(studio, project, folder_is_there=False)
+    assert project.releases == []
+    assert not has_written()
+    project.folder_of(made).mkdir()
+    project.folder_of(made).with_name(f"{made.name}.receipt-0123.json").write_text("{}")
+    assert has_written()
+    assert [one.name for one in project.releases] == [made.name]
+    assert "Written, not checked yet" in browser.get("/release").text
+    assert "Receipt (internal)" in browser.get("/download").text
+    assert browser.get("/download/1/receipt.json").body == b"{}"
+
+
+def test_a_release_that_was_removed_while_it_was_looked_at_stays_removed(opened):
+    studio, browser, project = opened
+    made, (_, _, _, done, partial, _) = make_one(studio, project)
+    browser.post("/release/forget", {"release": "1", "back": "/release"})
+    found = {"engine": "local", "cells": 1, "loss": 0.0, "receipt": "r.json", "notes": []}
+    partial(found)
+    done({**found, "holds": True, "findings": [], "facts": {}})
+    assert project.releases == []
+
+
+def test_a_job_whose_result_cannot_be_kept_ends_and_the_next_one_is_heard(tmp_path):
+    from types import SimpleNamespace
+
+    from microagg.studio.jobs import FAILED, Job, Jobs
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    jobs = Jobs(tmp_path)
+    jobs._process = process = SimpleNamespace(is_alive=lambda: False, join=lambda *_: None, exitcode=-9, pid=2**30)
+    for kind in ("partial", "done"):
+        jobs.current, jobs._on_done, jobs._on_partial = Job("look", "one"), full, full
+        jobs._hear(process, kind, {})
+        assert (jobs.current.state, jobs.current.message) == (FAILED, "No space left on device")
+
+
+@pytest.mark.parametrize("has_told", [False, True])
+def test_what_a_job_has_finished_is_not_said_to_be_gone(tmp_path, has_told):
+    from types import SimpleNamespace
+
+    from microagg.studio.jobs import Job, Jobs
+
+    jobs = Jobs(tmp_path)
+    jobs.warm_up = lambda: None
+    process = SimpleNamespace(is_alive=lambda: False, join=lambda *_: None, exitcode=-9, pid=2**30)
+    gone = SimpleNamespace(recv=lambda: (_ for _ in ()).throw(EOFError))
+    for end in (jobs.cancel, lambda: jobs._listen(process, gone)):
+        jobs._process, jobs.current, jobs._on_partial = process, Job("frontier", "many"), None
+        if has_told:
+            jobs._hear(process, "partial", {})
+        end()
+        assert ("is kept" in jobs.current.message) is has_told
+        assert ("othing" in jobs.current.message) is not has_told

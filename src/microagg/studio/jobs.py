@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.studio.pages.failures import sentence_of
 from microagg.studio.worker import run
 
 __all__ = ["CANCELLED", "DONE", "FAILED", "RUNNING", "Job", "Jobs"]
@@ -44,6 +45,8 @@ class Job:
         Why it failed.
     changes : int
         Grows with everything that a page might show.
+    kept : bool
+        Whether something that was finished on the way stays, however the job ends.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Job:
     share: float = 0.0
     message: str = ""
     changes: int = 0
+    kept: bool = False
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
     task_started: float = field(default_factory=time.monotonic)
@@ -102,6 +106,7 @@ class Jobs:
         self._orders: Connection | None = None
         self._on_done: Callable[[Any], None] | None = None
         self._on_partial: Callable[[Any], None] | None = None
+        self._has_written: Callable[[], bool] | None = None
         self.current: Job | None = None
 
     def warm_up(self) -> None:
@@ -117,8 +122,11 @@ class Jobs:
         arguments: Mapping[str, Any],
         on_done: Callable[[Any], None],
         on_partial: Callable[[Any], None] | None = None,
+        has_written: Callable[[], bool] | None = None,
     ) -> Job:
         """Start a job; `on_done` gets its result, `on_partial` what it tells on the way, both in another thread.
+
+        `has_written` says of a job that did not come to its end whether what it makes is there all the same.
 
         Raises
         ------
@@ -131,7 +139,7 @@ class Jobs:
             self.warm_up()
             assert self._orders is not None
             self.current = Job(name, title)
-            self._on_done, self._on_partial = on_done, on_partial
+            self._on_done, self._on_partial, self._has_written = on_done, on_partial, has_written
             try:
                 self._orders.send((name, dict(arguments)))
             except (BrokenPipeError, OSError):  # it died in this instant
@@ -145,8 +153,9 @@ class Jobs:
             job = self.current
             if job is None or not job.is_running:
                 return False
-            job.end(CANCELLED, "cancelled: nothing of it was kept")
             self._end_process()
+            stays = "what was finished by then is kept" if self._keeps(job) else "nothing of it was kept"
+            job.end(CANCELLED, f"cancelled: {stays}")
         threading.Thread(target=self.warm_up, name="microagg-studio-start", daemon=True).start()
         return True
 
@@ -156,6 +165,9 @@ class Jobs:
             if self.current is not None and self.current.is_running:
                 self.current.end(CANCELLED, "the studio was closed")
             self._end_process()
+
+    def _keeps(self, job: Job) -> bool:
+        return job.kept or (self._has_written is not None and self._has_written())
 
     def _start_process(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -196,7 +208,7 @@ class Jobs:
                 return
             self._process = None
             if self.current is not None and self.current.is_running:
-                self.current.end(FAILED, _obituary(process.exitcode))
+                self.current.end(FAILED, _obituary(process.exitcode, self._keeps(self.current)))
 
     def _hear(self, process: Any, kind: str, content: Any) -> None:
         with self._lock:
@@ -205,16 +217,19 @@ class Jobs:
                 return
             if kind == "progress":
                 job.note(*content)
-            elif kind == "partial":
-                if self._on_partial is not None:
-                    self._on_partial(content)
-                job.changes += 1
             elif kind == "failed":
                 job.end(FAILED, content)
-            elif kind == "done":
-                if self._on_done is not None:
-                    self._on_done(content)
-                job.end(DONE)
+            else:
+                heard = self._on_done if kind == "done" else self._on_partial
+                try:
+                    if heard is not None:
+                        heard(content)
+                except Exception as error:  # or nobody would listen any more, and the job never end
+                    job.end(FAILED, sentence_of(error))
+                    return
+                job.kept, job.changes = True, job.changes + 1
+                if kind == "done":
+                    job.end(DONE)
 
 
 def _signal(process: Any, number: int) -> None:
@@ -227,7 +242,8 @@ def _signal(process: Any, number: int) -> None:
             process.kill() if number != signal.SIGTERM else process.terminate()
 
 
-def _obituary(code: int | None) -> str:
+def _obituary(code: int | None, kept: bool) -> str:
     how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
+    stays = "What was finished by then is kept" if kept else "Nothing was written"
     memory = " The system does so when memory runs out: try fewer records, or a larger machine." if code == -9 else ""
-    return f"the process that did the work was ended from outside ({how}). Nothing was written.{memory} Start again"
+    return f"the process that did the work was ended from outside ({how}). {stays}.{memory} Start again"

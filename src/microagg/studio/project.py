@@ -14,6 +14,7 @@ from microagg.errors import MicroaggError, RecipeError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import write_file_whole
 from microagg.releases.folder.orphans import sweep_orphans
+from microagg.releases.folder.receipt import receipts_beside
 from microagg.schema.taxonomy import Taxonomy
 from microagg.studio.history import History
 from microagg.studio.places import private_folder
@@ -181,8 +182,12 @@ class Project:
         """The recipe that a release was made by, as a file."""
         return self._releases / str(made.number) / "recipe.toml"
 
-    def receipt_of(self, made: Made) -> Path:
-        return self.folder_of(made).with_name(made.receipt)
+    def receipt_of(self, made: Made) -> Path | None:
+        """The receipt of a release; None if it is gone."""
+        if made.receipt:
+            file = self.folder_of(made).with_name(made.receipt)
+            return file if file.is_file() else None
+        return next(iter(receipts_beside(self.folder_of(made))), None)  # its job ended before it could tell
 
     def keep_release(self, made: Made) -> None:
         """Remember a release that was written, or what was written under it."""

@@ -127,11 +127,12 @@ class Studio:
         arguments: Mapping[str, Any],
         done: Callable[[Any], None],
         partial: Callable[[Any], None] | None = None,
+        has_written: Callable[[], bool] | None = None,
     ) -> None:
         """Start a job on the table and its recipe."""
         project = self.usable()
         own = {"path": str(project.source), "recipe": project.recipe_text, "folder": str(project.folder)}
-        self.jobs.start(name, title, {**own, **arguments}, done, partial)
+        self.jobs.start(name, title, {**own, **arguments}, done, partial, has_written)
 
     def make_release(self, *, seed: int | None, file_format: str, sign: str, name: str) -> Made:
         """Start making a release of all records."""
@@ -140,12 +141,14 @@ class Studio:
 
         def done(found: dict[str, Any]) -> None:
             facts = found.pop("facts")
-            project.keep_release(replace(made, **found))
+            keep(found)
             project.described[made.number] = facts
 
-        def written(found: dict[str, Any]) -> None:
-            project.keep_release(replace(made, **found))
+        def keep(found: dict[str, Any]) -> None:
+            if project.release(made.number) is not None:  # else it was removed meanwhile
+                project.keep_release(replace(made, **found))
 
+        project.keep_release(made)  # so that it is found here as soon as its folder is there, however the job ends
         self.start(
             "release",
             f"Making {made.name}",
@@ -158,7 +161,8 @@ class Studio:
                 "facts": str(self.facts_page(made)),
             },
             done,
-            written,
+            keep,
+            lambda: project.folder_of(made).is_dir(),
         )
         return made
 

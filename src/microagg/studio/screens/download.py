@@ -47,7 +47,7 @@ async def show(request: Request) -> Response:
         made=made,
         files=files,
         releases=project.releases,
-        has_receipt=made is not None and project.receipt_of(made).is_file(),
+        has_receipt=made is not None and project.receipt_of(made) is not None,
         has_internal=made is not None and studio.facts_page(made).is_file(),
     )
 
@@ -68,9 +68,10 @@ async def send(request: Request) -> Response:
     if what == "sign-off.json":
         signed = {"release": made.name, **{key: made.signed_off.get(key, "") for key in SIGN_OFF}}
         return _attached(json.dumps(signed, ensure_ascii=False, indent=2) + "\n", "sign-off.json", "application/json")
+    receipt = project.receipt_of(made)
     places = {
         "report.html": (project.folder_of(made) / "report.html", f"{made.name}.report.html"),
-        "receipt.json": (project.receipt_of(made), made.receipt),
+        **({} if receipt is None else {"receipt.json": (receipt, receipt.name)}),
         "internal.html": (studio.facts_page(made), f"INTERNAL-{made.name}.html"),
     }
     if what not in places or not places[what][0].is_file():
