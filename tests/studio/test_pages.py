@@ -107,7 +107,7 @@ def test_undo_and_redo_are_the_recipe_s_history_also_after_a_restart(opened, tmp
     assert again.redo() == "k = 4"
     again.undo()
     (project.folder / "position").unlink()  # it died before this was written
-    assert tomllib.loads(History(project.folder).text)["k"] == 4
+    assert tomllib.loads(History(project.folder).text)["k"] == 3
     again.add(RECIPE, "given anew")
     assert not again.redoable
     assert again.recipe_file.read_text() == RECIPE
@@ -290,7 +290,7 @@ def test_a_release_is_found_however_its_job_ended(opened):
 
 def test_a_release_that_was_removed_while_it_was_looked_at_stays_removed(opened):
     studio, browser, project = opened
-    made, (_, _, _, done, partial, _) = make_one(studio, project)
+    _, (_, _, _, done, partial, _) = make_one(studio, project)
     browser.post("/release/forget", {"release": "1", "back": "/release"})
     found = {"engine": "local", "cells": 1, "loss": 0.0, "receipt": "r.json", "notes": []}
     partial(found)
@@ -331,3 +331,33 @@ def test_what_a_job_has_finished_is_not_said_to_be_gone(tmp_path, has_told):
         end()
         assert ("is kept" in jobs.current.message) is has_told
         assert ("othing" in jobs.current.message) is not has_told
+
+
+def test_the_recipe_s_file_may_be_edited_outside(opened):
+    from microagg.studio.history import History
+
+    _, browser, project = opened
+    file = project.history.recipe_file
+    file.write_text(RECIPE.replace("k = 2", "k = 8"), encoding="utf-8")
+    assert "k = 8" in browser.get("/roles").text
+    set_key(browser, ["attributes", "age", "role"], "confidential")
+    assert recipe_of(project)["k"] == tomllib.loads(file.read_text())["k"] == 8
+    browser.post("/recipe/undo", SAID)
+    browser.post("/recipe/undo", SAID)
+    assert recipe_of(project)["k"] == 2
+    file.write_text("k = 11\n", encoding="utf-8")
+    assert History(project.folder).text == "k = 11\n"
+    file.write_bytes(b"\xff")
+    assert History(project.folder).text == "k = 11\n"
+
+
+def test_a_move_that_was_cut_off_is_no_edit(opened):
+    from microagg.studio.history import History
+
+    _, browser, project = opened
+    set_key(browser, ["k"], "3", "number")
+    position = (project.folder / "position").read_text()
+    set_key(browser, ["k"], "4", "number")
+    (project.folder / "position").write_text(position)
+    again = History(project.folder)
+    assert (tomllib.loads(again.text)["k"], again.undoable, again.redoable) == (4, "k = 4", "")

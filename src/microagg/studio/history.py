@@ -52,6 +52,8 @@ class History:
         self._numbers = sorted(int(file.stem) for file in self.entries_folder.glob("*.json") if file.stem.isdecimal())
         self._at = self._read_position()
         self._current = self._load(self._at) if self._at else None
+        self._file_was: tuple[int, int] | None = None
+        self.catch_up()
 
     @property
     def text(self) -> str:
@@ -111,8 +113,36 @@ class History:
 
     def _go(self, entry: Entry) -> None:
         self._at, self._current = entry.number, entry
-        write_file_whole(self.folder / "position", f"{entry.number}\n")
         write_file_whole(self.recipe_file, entry.text)
+        write_file_whole(self.folder / "position", f"{entry.number}\n")
+        self._file_was = self._file_is()
+
+    def catch_up(self) -> None:
+        """Take up ``recipe.toml`` if somebody edited it: the pages say that it can be, and commands read it."""
+        now = self._file_is()
+        if self._current is None or now is None or now == self._file_was:
+            return
+        self._file_was = now
+        try:
+            text = self.recipe_file.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            return
+        if not text.strip() or text == self._current.text:
+            return
+        place = self._numbers.index(self._at)
+        near = {self._numbers[-1], *self._numbers[max(place - 1, 0) : place + 2]}
+        for entry in (self._load(number) for number in sorted(near, reverse=True)):
+            if entry.text == text:  # we were ended while we went there
+                self._go(entry)
+                return
+        self.add(text, "edited outside of the studio")
+
+    def _file_is(self) -> tuple[int, int] | None:
+        try:
+            about = self.recipe_file.stat()
+        except FileNotFoundError:
+            return None
+        return about.st_mtime_ns, about.st_size
 
     def _file(self, number: int) -> Path:
         return self.entries_folder / f"{number:06d}.json"

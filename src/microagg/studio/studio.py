@@ -104,6 +104,7 @@ class Studio:
         """
         if self.project is None:
             raise InputError("open a table first")
+        self.project.history.catch_up()
         return self.project
 
     def usable(self) -> Project:

@@ -30,6 +30,7 @@ async def show(request: Request) -> Response:
     if project is None:
         commands: tuple[str, ...] = (command("studio", "survey.csv"),)
         return page(request, "table", facts=None, formats=formats, chosen={}, commands=commands)
+    project.history.catch_up()
     chosen = project.content.get("input", {})
     flags = {key: chosen[key] for key in _FLAGS if key in chosen}
     commands = (command("init", project.typed, o="recipe.toml", **flags),)
