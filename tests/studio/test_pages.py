@@ -361,3 +361,81 @@ def test_a_move_that_was_cut_off_is_no_edit(opened):
     (project.folder / "position").write_text(position)
     again = History(project.folder)
     assert (tomllib.loads(again.text)["k"], again.undoable, again.redoable) == (4, "k = 4", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("attributes = 5", 'attributes = "x"', "[attributes]\nage = 5", "method = 5", "missing = 5", "input = 5"),
+        *("sweep = 5", "[sweep]\nepsilon = 1.0", '[sweep]\nmethods = "pcp"', "[sweep]\nmethods = {a = 1}", "unit = 5"),
+        *("[attributes.age]\nkind = 'numeric'\nbounds = 5", "[attributes.age]\nkind = 'ordinal'\ncategories = 5"),
+        *("protect = 5", "[attributes.age]\nrole = 'confidential'\n[protect]\nage = 5", "strata = 5", "about = 5"),
+        *("[strata]\nby = 5", "[input]\ncolumns = 5\nmissing_values = 5", "k = = 5", ""),
+    ],
+)
+def test_a_text_that_is_no_recipe_yet_is_shown_on_every_page(opened, text):
+    _, browser, project = opened
+    project.history.add(text, "edited as text")
+    pages = [browser.get(f"/{screen}") for screen in (*SCREENS, "roles?column=1")]
+    assert [page.status for page in pages] == [200] * len(pages)
+
+
+def test_a_key_of_what_is_no_table_is_refused_in_words(opened):
+    _, browser, project = opened
+    project.history.add('missing = "x"\nprotect = 5\n' + RECIPE, "edited as text")
+    before = project.recipe_text
+    set_key(browser, ["missing", "policy"], "impute")
+    assert "&#39;missing&#39; is no table in this recipe" in browser.get("/roles").text
+    set_key(browser, ["protect", "income", "distinct_l"], "2", "number")
+    assert "&#39;protect&#39; is no table in this recipe" in browser.get("/roles").text
+    assert project.recipe_text == before
+
+
+@pytest.mark.parametrize("typed", ["nan", "inf", "-1e999", "9" * 5000])
+def test_what_is_no_number_is_refused_and_comments_stay(opened, typed):
+    _, browser, project = opened
+    before = project.recipe_text
+    set_key(browser, ["attributes", "age", "resolution"], typed, "number")
+    assert project.recipe_text == before
+    project.history.add("weight = nan\n" + before, "edited as text")
+    set_key(browser, ["k"], "3", "number")
+    assert "# What was decided." in project.recipe_text
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u0085", "\u2029"])
+def test_a_name_that_holds_the_end_of_a_line_moves_no_question(opened, end):
+    _, browser, project = opened
+    asked = '[attributes."{}"]\n# DECIDE: is it known?\nrole = "quasi_identifier"\nkind = "nominal"\n'
+    project.history.add(f"k = 2\n{asked.format(f'x{end}y')}{asked.format('age')}{asked.format('sex')}", "given")
+    assert [one.column for one in project.questions] == [f"x{end}y", "age", "sex"]
+    browser.post("/roles/columns", {"column": ["age"], "do": "settle", **SAID})
+    assert [one.column for one in project.questions] == [f"x{end}y", "sex"]
+
+
+def test_a_tree_too_deep_to_draw_is_kept_and_shown_as_text(opened):
+    _, browser, project = opened
+    outline = "\n".join(f"{' ' * depth}n{depth}" for depth in range(300))
+    browser.post("/roles/taxonomy", {"name": "region", "outline": outline, **SAID})
+    assert len(recipe_of(project)["attributes"]["region"]["taxonomy"]) == 299
+    page = browser.get("/roles?column=2")
+    assert page.status == 200
+    assert "n299" in page.text
+    assert "It cannot be drawn" in page.text
+
+
+def test_results_and_releases_of_another_version_break_no_page(opened):
+    from microagg.studio.project import Project
+
+    studio, browser, project = opened
+    for old in ({"title": "x", "digest": "y"}, [], {"points": [], "digest": "y", "made_by": "0.0.1"}):
+        for name in ("risk", "frontier"):
+            (project.folder / f"{name}.json").write_text(json.dumps(old))
+        facts, studio.project = project.facts, Project(project.source, project.typed, project.folder)
+        studio.project.facts = facts
+        assert [browser.get(f"/{name}").status for name in ("risk", "frontier")] == [200, 200]
+    for number, written in enumerate(('{"number": 1, "na', "[]", '{"number": 3, "name": "r", "recipe": "", "new": 1}')):
+        folder = project.folder / "releases" / str(number + 1)
+        (folder / "r").mkdir(parents=True)
+        (folder / "made.json").write_text(written)
+    assert [made.number for made in studio.project.releases] == [3]
+    assert browser.get("/release").status == 200

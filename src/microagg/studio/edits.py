@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from microagg.errors import InputError
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
 from microagg.studio.recipe_text import Keys, parse, questions, set_keys, settle
+from microagg.studio.shapes import shaped
 
 __all__ = ["edit", "edit_columns", "label_of", "settle_columns", "value_of"]
 
@@ -37,7 +39,7 @@ def edit(text: str, changes: Mapping[Keys, Any]) -> str:
 
 def _consequences(text: str, changes: Mapping[Keys, Any]) -> dict[Keys, None]:
     """Keys that must go with a change: bounds of what is no number any more, wishes about what is not confidential."""
-    content = parse(text)
+    content = shaped(parse(text))
     found: dict[Keys, None] = {}
     for keys, value in changes.items():
         if len(keys) != 3 or keys[0] != "attributes":
@@ -71,7 +73,7 @@ def edit_columns(text: str, names: Iterable[str], role: str | None, kind: str | 
             changes[("attributes", name, "role")] = Role(role).value
         if kind:
             changes[("attributes", name, "kind")] = Kind(kind).value
-    content = parse(text).get("attributes", {})
+    content = shaped(parse(text)).get("attributes", {})
     for name in names if role == Role.QUASI_IDENTIFIER and not kind else ():
         declared = content.get(name, {})
         if isinstance(declared, str) or "kind" not in declared:
@@ -122,9 +124,11 @@ def _split(text: str) -> list[str]:
 def _number(text: str) -> int | float:
     for kind in (int, float):
         try:
-            return kind(text)
+            found = kind(text)
         except ValueError:
             continue
+        if math.isfinite(found):
+            return found
     raise InputError("a number is needed here, like 5 or 0.5")
 
 

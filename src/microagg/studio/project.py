@@ -6,10 +6,11 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from microagg._version import __version__
 from microagg.errors import MicroaggError, RecipeError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.atomic import write_file_whole
@@ -19,6 +20,7 @@ from microagg.schema.taxonomy import Taxonomy
 from microagg.studio.history import History
 from microagg.studio.places import private_folder
 from microagg.studio.recipe_text import Question, parse, questions, set_keys
+from microagg.studio.shapes import shaped
 
 __all__ = ["Made", "Project", "with_taxonomies"]
 
@@ -108,9 +110,9 @@ class Project:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The recipe as plain tables; empty if it cannot even be read."""
+        """The recipe as plain tables, without what no recipe can hold there; empty if it cannot even be read."""
         try:
-            return parse(self.recipe_text)
+            return shaped(parse(self.recipe_text))
         except RecipeError:
             return {}
 
@@ -135,7 +137,7 @@ class Project:
 
     def keep_result(self, name: str, content: Mapping[str, Any], *, digest: str, finished: bool = True) -> None:
         """Keep what a job found, with the recipe it was found by."""
-        self.results[name] = {**content, "digest": digest}
+        self.results[name] = {**content, "digest": digest, "made_by": __version__}
         if finished:
             write_file_whole(self.folder / f"{name}.json", json.dumps(self.results[name], ensure_ascii=False))
 
@@ -145,18 +147,21 @@ class Project:
         return None if found is None else {**found, "is_old": found["digest"] != self.digest}
 
     def _restore(self, name: str) -> None:
+        """Take up what was found before; what another version wrote may lack what pages show, and is found anew."""
         try:
-            self.results[name] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+            found = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return
+        if isinstance(found, dict) and found.get("made_by") == __version__:
+            self.results[name] = found
 
     @property
     def releases(self) -> list[Made]:
         """The releases that were made, the latest first."""
         found = []
         for file in self._releases.glob("*/made.json"):
-            made = Made(**json.loads(file.read_text(encoding="utf-8")))
-            if self.folder_of(made).is_dir():
+            made = _made(file)
+            if made is not None and self.folder_of(made).is_dir():
                 found.append(made)
         return sorted(found, key=lambda made: -made.number)
 
@@ -202,6 +207,16 @@ class Project:
         """Remove a release with its receipt."""
         shutil.rmtree(self._releases / str(made.number))
         self.described.pop(made.number, None)
+
+
+def _made(file: Path) -> Made | None:
+    """What is remembered of a release, by this version or another; None if the file is damaged."""
+    known = {one.name for one in fields(Made)}
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return Made(**{key: value for key, value in content.items() if key in known})
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def with_taxonomies(text: str, folder: Path) -> str:

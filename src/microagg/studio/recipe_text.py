@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -57,11 +58,16 @@ def set_keys(text: str, changes: Mapping[Keys, Any]) -> str:
         _set(document, keys, value, tomlkit.table)
     written = tomlkit.dumps(document)
     try:
-        if tomllib.loads(written) == content:
+        if _same(tomllib.loads(written), content):
             return written
     except tomllib.TOMLDecodeError:
         pass
     return tomlkit.dumps(content)  # of a file so unusual that its comments cannot be kept
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two contents are equal; not a number is, to itself."""
+    return json.dumps(one, sort_keys=True, default=repr) == json.dumps(other, sort_keys=True, default=repr)
 
 
 def _set(content: Any, keys: Keys, value: Any, new_table: Any) -> None:
@@ -81,6 +87,9 @@ def _set(content: Any, keys: Keys, value: Any, new_table: Any) -> None:
                 return
             table[key] = _inline(role) if new_table is not dict else {"role": role}
         table = table[key]
+        if not isinstance(table, dict):
+            way_there = ".".join(keys[: place + 1])[:80]
+            raise RecipeError(f"{way_there!r} is no table in this recipe, so no key of it can be set: edit it as text")
         way.append(table)
     if value is not None:
         table[keys[-1]] = value
@@ -131,7 +140,7 @@ def questions(text: str) -> list[Question]:
     """
     found: list[Question] = []
     section: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.split("\n")):  # names of columns may hold what other lines end with
         section = _section(line) or section
         if _ASKED in line:
             words = line.split(_ASKED, 1)[1].strip()
@@ -142,7 +151,7 @@ def questions(text: str) -> list[Question]:
 
 def _section(line: str) -> tuple[str, ...]:
     """The table that a line begins, also where it is only proposed in a comment."""
-    header = re.match(r"(?:# )?(\[[^\[].*\])\s*(#.*)?$", line)
+    header = re.match(r"(?:# )?(\[[^\[].*\])\s*(#.*)?$", line, re.DOTALL)
     if header is None:
         return ()
     try:

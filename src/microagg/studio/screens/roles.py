@@ -21,6 +21,7 @@ __all__ = ["receive_taxonomy", "set_columns", "set_taxonomy", "show"]
 
 _MOST = 4 << 20
 _SHOWN = 200
+_DEEPEST = 40
 _SAID = ("bounds", "resolution", "weight", "categories", "taxonomy")
 
 
@@ -50,7 +51,7 @@ async def show(request: Request) -> Response:
         outline=outline,
         roles=list(Role),
         kinds=list(Kind),
-        tree=_tree(opened["declared"].get("taxonomy")) if opened is not None else None,
+        tree=_drawn(opened["declared"].get("taxonomy")) if opened is not None else None,
         n_missing=sum(one["missing"] for one in columns if one["role"] == Role.QUASI_IDENTIFIER),
         counted={role: sum(one["role"] == role for one in columns) for role in Role},
         commands=(f"${{EDITOR:-vi}} {quote(path)}",),
@@ -160,16 +161,22 @@ def outline_of(parents: dict[str, str]) -> str:
       clerk
     """
     lines: list[str] = []
-
-    def write(node: dict[str, Any], depth: int) -> None:
-        lines.append(f"{'  ' * depth}{node['name']}")
-        for child in node["children"]:
-            write(child, depth + 1)
-
     tree = _tree(parents)
-    if tree is not None:
-        write(tree, 0)
+    left = [] if tree is None else [(tree, 0)]
+    while left:
+        node, depth = left.pop()
+        lines.append(f"{'  ' * depth}{node['name']}")
+        left += [(child, depth + 1) for child in reversed(node["children"])]
     return "\n".join(lines)
+
+
+def _drawn(parents: Any) -> dict[str, Any] | None:
+    """The tree if it is not too deep for a drawing."""
+    tree = _tree(parents)
+    depth, level = 0, [] if tree is None else [tree]
+    while level and depth <= _DEEPEST:
+        depth, level = depth + 1, [child for node in level for child in node["children"]]
+    return tree if depth <= _DEEPEST else None
 
 
 def _tree(parents: Any) -> dict[str, Any] | None:
