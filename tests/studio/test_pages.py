@@ -439,3 +439,15 @@ def test_results_and_releases_of_another_version_break_no_page(opened):
         (folder / "made.json").write_text(written)
     assert [made.number for made in studio.project.releases] == [3]
     assert browser.get("/release").status == 200
+
+
+def test_long_categories_are_whole_where_an_order_or_a_tree_is_made_of_them(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    long = [f"{'employed in a public office ' * 4}{end}" for end in "ab"]
+    survey = "job,n\n" + "".join(f"{long[i % 2]},{i}\n" for i in range(6))
+    recipe = 'k = 2\n[attributes.job]\nrole = "quasi_identifier"\nkind = "{}"\n[attributes.n]\nrole = "confidential"\n'
+    project = with_project(studio, tmp_path, survey=survey, recipe=recipe.format("ordinal"))
+    assert "\n".join(long) in browser.get("/roles?column=0").text
+    project.history.add(recipe.format("nominal"), "given")
+    assert f"any\n  {long[0]}\n  {long[1]}" in browser.get("/roles?column=0").text
+    studio.close()

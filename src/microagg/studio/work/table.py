@@ -69,7 +69,7 @@ def look(path: str, chosen: Mapping[str, Any], k: int, tell: Tell) -> dict[str, 
                 "distinct": distinct,
                 "label": labels.label,
                 "value_labels": [f"{_short(value)} = {_short(text)}" for value, text in labels.value_labels],
-                "categories": [_short(one) for one in found],
+                "categories": [str(one) for one in found],  # whole: orders and trees are made of them
                 "role": str(guess.role),
                 "kind": None if guess.kind is None else str(guess.kind),
                 "reasons": list(guess.reasons),
