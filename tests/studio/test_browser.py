@@ -315,6 +315,23 @@ def test_hostile_names_do_nothing(running, visit, tmp_path):
     assert guest.page.query_selector("[popover]:popover-open")
 
 
+def test_what_is_typed_outlives_a_job_and_narrow_pages_do_not_scroll_sideways(running, visit, survey):
+    guest = visit(running(str(survey)))
+    guest.wait()
+    page = guest.page
+    page.goto(f"{guest.studio.origin}/recipe")
+    page.fill("#text", "# typed meanwhile")
+    with page.expect_response("**/recipe"):
+        page.evaluate("() => htmx.trigger(document.body, 'job-ended')")
+    guest.settled()
+    assert page.input_value("#text") == "# typed meanwhile"
+    assert "# typed meanwhile" not in page.inner_text(".recipe")
+    page.set_viewport_size({"width": 400, "height": 800})
+    for screen in ("table", "roles", "roles?column=1"):
+        page.goto(f"{guest.studio.origin}/{screen}")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 400, screen
+
+
 def test_axe_is_the_published_file_with_its_licence():
     import hashlib
 

@@ -1,4 +1,4 @@
-// What htmx does not do: copying a command, ticking all boxes, printing, and saying that a file is too large before it
+// What htmx does not do: keeping what is being typed when a job ends, copying a command, ticking all boxes, printing, and saying that a file is too large before it
 // is sent. Everything else works without this file.
 "use strict";
 
@@ -35,4 +35,23 @@ document.addEventListener("change", (event) => {
       ? `This file is larger than ${field.dataset.said}, the most that may be sent. Name it when the studio starts: microagg studio FILE` : "";
     document.getElementById("send").disabled = isTooLarge;
   }
+});
+
+// The end of a job fetches the page anew; what somebody is typing meanwhile stays, with the version that it is an edit of.
+let typed = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.requestConfig?.triggeringEvent?.type !== "job-ended") return;
+  const fields = [...document.querySelectorAll("main :is(textarea, input:not([type])), main input[type=date]")];
+  typed = fields.filter((one) => one.id && one.value !== one.defaultValue).map((one) => (
+    { id: one.id, value: one.value, version: one.form?.elements.namedItem("version")?.value }));
+});
+document.addEventListener("htmx:afterSettle", () => {
+  for (const one of typed) {
+    const field = document.getElementById(one.id);
+    if (!field) continue;
+    field.value = one.value;
+    const version = field.form?.elements.namedItem("version");
+    if (version && one.version !== undefined) version.value = one.version;
+  }
+  typed = [];
 });
