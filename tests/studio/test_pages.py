@@ -451,3 +451,14 @@ def test_long_categories_are_whole_where_an_order_or_a_tree_is_made_of_them(tmp_
     project.history.add(recipe.format("nominal"), "given")
     assert f"any\n  {long[0]}\n  {long[1]}" in browser.get("/roles?column=0").text
     studio.close()
+
+
+def test_files_of_other_tools_that_are_called_alike_are_all_compared(opened):
+    _, browser, project = opened
+    for content in (b"a", b"b", b"c"):
+        browser.send("/compare/send", "table.csv", content)
+    others = project.results["others"]
+    assert list(others) == ["table.csv", "table.csv (2)", "table.csv (3)"]
+    assert [Path(place).read_bytes() for place in others.values()] == [b"a", b"b", b"c"]
+    browser.post("/compare/forget", {"other": "table.csv (2)"})
+    assert list(others) == ["table.csv", "table.csv (3)"]

@@ -45,7 +45,10 @@ async def receive_other(request: Request) -> Response:
     """Take another tool's file."""
     upload = await receive(request, "others", "/compare")
     project = studio_of(request).opened()
-    _others(project)[upload.path.name] = str(upload.path)
+    others, name = _others(project), upload.path.name
+    taken = {*others, *(made.name for made in project.releases)}
+    numbered = (f"{name} ({number})" for number in range(2, len(taken) + 3))  # tools call their files alike
+    others[next(one for one in (name, *numbered) if one not in taken)] = str(upload.path)
     return back_to(request, "/compare")
 
 
