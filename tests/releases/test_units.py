@@ -132,7 +132,13 @@ def test_fewer_units_than_k_are_refused_with_both_counts():
         microagg.release(table, recipe())
 
 
-@pytest.mark.parametrize("mark", ["\ufeff", "\u200d", "\u2060", "\u200e", "\x00", "\x07", "\u00ad"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *("\ufeff", "\u200d", "\u2060", "\u200e", "\x00", "\x07", "\u00ad"),
+        *("\ufe0f", "\u034f", "\u115f", "\u3164", "\uffa0", "\u2800", "\u180b", "\U000e0101"),
+    ],
+)
 def test_keys_that_only_a_mark_nobody_sees_tells_apart_are_one(mark):
     keys = pa.table({"id": ["p1", f"{mark}p1", f"p{mark}1 ", "P2", f"p2{mark}"]})
     assert unit_codes(Frame.wrap(keys).column("id")).tolist() == [0, 0, 0, 1, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
@@ -15,17 +16,25 @@ MISSING_WORDS = frozenset(
 """What programs read as a missing value, in small letters."""
 
 
+_WITHOUT_SHAPE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
+"""What Unicode says to show nothing of, beside controls and marks of format; and the empty pattern of Braille."""
+
+
 def plain_text(text: str) -> str:
     """A text as it is read: small letters, one form of Unicode, and nothing that nobody sees.
 
-    That is blanks around it, and anywhere marks of byte order and direction, joiners, and controls.
+    That is blanks around it, and anywhere marks of byte order and direction, joiners, fillers, selectors of variants,
+    and controls.
 
     Examples
     --------
     >>> plain_text("\\ufeffFlu\\u200d ")
     'flu'
     """
-    plain = unicodedata.normalize("NFKC", text)
+    plain = unicodedata.normalize("NFKC", text if text.isascii() else _WITHOUT_SHAPE.sub("", text))
     if not plain.isprintable():
         plain = "".join(one for one in plain if one.isspace() or unicodedata.category(one) not in ("Cc", "Cf"))
     return plain.strip().casefold()
