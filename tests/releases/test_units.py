@@ -145,6 +145,23 @@ def test_keys_that_only_a_mark_nobody_sees_tells_apart_are_one(mark):
     assert key_as_read(f"flu{mark}") == "flu"
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_keys_stored_as_bytes_are_read_as_the_text_that_they_are(kind):
+    def units(*keys: bytes) -> list[int]:
+        return unit_codes(Frame.wrap(pa.table({"id": pa.array(keys, kind)})).column("id")).tolist()
+
+    assert units(b"p1", b" P1", b"02", b"2", b"p1") == [0, 0, 1, 1, 0]
+    assert units(b"\xff\x01", b"p1", b"\xff\x01", b"P1") == [0, 1, 0, 2]  # numbers of another sort: as they are
+    with pytest.raises(TableError, match="1 of 2 records have no 'id'"):
+        units(b"p1", b"")
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_numbers_of_any_width_tell_units_apart(kind):
+    keys = pa.array(np.array([1.0, 2.0, 1.0, 0.0, -0.0]).astype(kind.to_pandas_dtype()))
+    assert unit_codes(Frame.wrap(pa.table({"id": keys})).column("id")).tolist() == [0, 1, 0, 2, 2]
+
+
 @pytest.mark.parametrize(("keys", "codes"), [(["SECRET", None], {}), (["SECRET", " NA "], {}), ([7, -9], {"id": [-9]})])
 def test_a_record_without_a_key_is_refused_and_only_counted(keys, codes):
     table = pa.table({"id": keys * 6, "x": list(range(12)), "y": list(range(12)), "ill": ["no"] * 12})

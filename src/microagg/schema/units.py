@@ -38,9 +38,10 @@ def unit_codes(column: Column) -> IntArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    column = _with_text(column)
     values = column.values
     if pa.types.is_floating(values.type):
-        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 is 0.0
+        values = pc.add(values.cast(pa.float64()), 0.0)  # -0.0 is 0.0
     try:
         encoded = values.dictionary_encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -56,6 +57,18 @@ def unit_codes(column: Column) -> IntArray:
             "needs the key of every record. Fill it in, or take out these records"
         )
     return _by_first_occurrence(keys)
+
+
+def _with_text(column: Column) -> Column:
+    """The column with bytes as the text that they are, if all are: some programs store text without saying so."""
+    import pyarrow as pa
+
+    if not (pa.types.is_binary(column.values.type) or pa.types.is_large_binary(column.values.type)):
+        return column
+    try:
+        return Column(column.name, column.values.cast(pa.large_string()))
+    except pa.ArrowInvalid:
+        return column
 
 
 def _codes_as_read(texts: pa.Array) -> IntArray:
