@@ -365,6 +365,17 @@ def test_an_evaluation_says_what_k_counts(saved):
     assert "units are not" in foreign.note
 
 
+def test_measures_of_reidentification_say_that_they_count_records_and_an_assessment_counts_units():
+    weights = {"w": "non_confidential"}
+    table = visits().append_column("w", pa.array([3.0] * visits().num_rows))
+    chosen = recipe(attributes=ATTRIBUTES | weights, sampling_weight="w")
+    names = ["in_pairs", "marketer_risk", "records_at_risk", "special_uniques", "individual_risk"]
+    for given, said in ((chosen, True), (chosen.schema, False)):
+        found = evaluate(table, table, given, aligned=True, measures=names if said else names[:-1])
+        assert {"microagg risk counts units" in one.note for one in found} == {said}
+    assert found["records_at_risk"].details["original"] < microagg.assess_risk(table, chosen).prosecutor.average == 1.0
+
+
 def test_rows_left_out_leave_their_units_with_the_records_they_have():
     table = visits()
     x = [None if place % 6 == 0 else value for place, value in enumerate(table["x"].to_pylist())]

@@ -27,6 +27,13 @@ def _classes(context: Context, which: str) -> Classes:
     return context.cached(f"classes, {which}", lambda: classes_of(table, context.schema.quasi_identifiers))
 
 
+def _counted(context: Context, *notes: str) -> str:
+    """Notes, and that records are counted where a recipe says that a unit may have several."""
+    if context.options.get("unit") is None:
+        return "; ".join(notes)
+    return "; ".join((*notes, "records are counted, of which one unit may have several: microagg risk counts units"))
+
+
 def _share_of_records(which_classes: Classes, chosen: np.ndarray) -> float:
     return float(which_classes.sizes[chosen].sum()) / len(which_classes.labels)
 
@@ -37,7 +44,7 @@ def _pairs(context: Context) -> MeasureResult:
         for which in ("released", "original")
         for found in [_classes(context, which)]
     }
-    return MeasureResult(shares["released"], details={"original": shares["original"]})
+    return MeasureResult(shares["released"], _counted(context), details={"original": shares["original"]})
 
 
 def _marketer(context: Context) -> MeasureResult:
@@ -45,6 +52,7 @@ def _marketer(context: Context) -> MeasureResult:
     records = Values("released", 1.0 / after.sizes[after.labels]) if context.per_record else None
     return MeasureResult(
         len(after.sizes) / len(after.labels),
+        _counted(context),
         details={"original": len(before.sizes) / len(before.labels)},
         records=records,
     )
@@ -56,7 +64,7 @@ def _at_risk(context: Context) -> MeasureResult:
     for threshold in OTHER_THRESHOLDS:
         details[f"above {threshold:g}"] = _share_of_records(after, after.sizes * threshold < 1.0)
         details[f"above {threshold:g}, original"] = _share_of_records(before, before.sizes * threshold < 1.0)
-    return MeasureResult(_share_of_records(after, after.sizes * AT_RISK < 1.0), details=details)
+    return MeasureResult(_share_of_records(after, after.sizes * AT_RISK < 1.0), _counted(context), details=details)
 
 
 def _special_uniques(context: Context) -> MeasureResult:
@@ -66,7 +74,8 @@ def _special_uniques(context: Context) -> MeasureResult:
     tables = {which: _classes(context, which) for which in ("original", "released")}
     most = max(len(classes.sizes) for classes in tables.values())
     size = min(MSU_SIZE, affordable_size(most, n_attributes))
-    note = "" if size == min(MSU_SIZE, n_attributes - 1) else f"sets of at most {size} were looked at: there are many"
+    complete = size == min(MSU_SIZE, n_attributes - 1)
+    note = _counted(context, *(() if complete else (f"sets of at most {size} were looked at: there are many",)))
     shares, records = {}, None
     for which, classes in tables.items():
         found = find_special_uniques(classes, size)
@@ -105,9 +114,8 @@ def _individual(context: Context) -> MeasureResult:
             "original, largest": float(before.max()),
             f"above {AT_RISK:g}, original": float((before > AT_RISK).mean()),
         }
-    return MeasureResult(
-        float(after.mean()), details=details, records=Values("released", after) if context.per_record else None
-    )
+    records = Values("released", after) if context.per_record else None
+    return MeasureResult(float(after.mean()), _counted(context), details=details, records=records)
 
 
 REIDENTIFICATION = (
