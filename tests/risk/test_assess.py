@@ -343,3 +343,30 @@ def test_units_of_a_population_count_once_and_units_that_differ_are_said_to_be_u
     found = microagg.assess_risk(visits, recipe)
     assert (found.unit.units, found.n_records) == (3, 4)
     assert "may be too low" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [1, 0, 3, 2], [3, 1, 0, 2]])
+def test_weights_of_a_units_records_that_differ_count_the_same_in_any_order(order):
+    attributes = {"id": "identifier", "age": numeric(), "w": "non_confidential"}
+    recipe = Recipe(k=2, unit={"key": "id"}, attributes=attributes, sampling_weight="w")
+    table = pa.table({"id": ["a", "a", "b", "A"], "age": [1, 1, 2, 2], "w": [9.0, 4.0, 5.0, 7.0]})
+    found = microagg.assess_risk(table.take(order), recipe, per_record=True)
+    assert found.estimated.population == 4.0 + 5.0 + 7.0
+    of_records = dict(zip(order, found.per_record["individual_risk"], strict=True))
+    assert of_records[0] == of_records[1] > of_records[2] == of_records[3]
+
+
+def test_a_missing_weight_of_any_record_of_a_unit_is_refused():
+    attributes = {"id": "identifier", "age": numeric(), "w": "non_confidential"}
+    recipe = Recipe(k=2, unit={"key": "id"}, attributes=attributes, sampling_weight="w")
+    table = pa.table({"id": ["a", "a", "b"], "age": [1, 1, 2], "w": [9.0, None, 5.0]})
+    with pytest.raises(TableError, match="1 of 3 are missing"):
+        microagg.assess_risk(table, recipe)
+
+
+def test_a_population_whose_records_lack_keys_is_named():
+    recipe = Recipe(k=2, unit={"key": "id"}, attributes={"id": "identifier", "age": numeric()})
+    table = pa.table({"id": ["a"], "age": [1]})
+    assert str(microagg.assess_risk(table, recipe)).startswith("Risk of the table as it is: 1 record of units")
+    with pytest.raises(TableError, match="the population table: 1 of 2 records have no 'id'"):
+        microagg.assess_risk(table, recipe, pa.table({"id": ["a", None], "age": [1, 1]}))

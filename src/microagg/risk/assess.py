@@ -119,7 +119,7 @@ def assess_risk(
         n_units = int(units.max()) + 1
         pairs = _pairs(units, classes_of(frame, names).labels)
         frame = frame.take(np.unique(pairs, return_index=True)[1])
-    weights = _weights(frame, recipe)
+    weights = _weights(whole, recipe, pairs)
     classes = classes_of(frame, names)
     report("counting: population", 0.2)
     in_population = None if population is None else _count_population(frame, population, names, recipe)
@@ -167,7 +167,8 @@ def _checked(thresholds: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted({float(one) for one in found}))
 
 
-def _weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
+def _weights(frame: Frame, recipe: Recipe, pairs: IntArray | None) -> FloatArray | None:
+    """The sampling weights of what counts once; of records of one unit that are alike, the smallest."""
     name = recipe.sampling_weight
     if name is None:
         return None
@@ -182,7 +183,11 @@ def _weights(frame: Frame, recipe: Recipe) -> FloatArray | None:
             f"sampling weights {name!r} sum to more people than can be: give each record the number of people that it "
             "stands for"
         )
-    return weights
+    if pairs is None:
+        return weights
+    smallest = np.full(int(pairs.max()) + 1, np.inf)
+    np.minimum.at(smallest, pairs, weights)
+    return smallest
 
 
 def _count_population(frame: Frame, population: Any, names: Iterable[str], recipe: Recipe) -> tuple[IntArray, int]:
@@ -194,7 +199,11 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
     if not everyone.n_records:
         raise TableError("the population table has no records")
     if recipe.unit is not None and recipe.unit.key in everyone.names:  # records of one unit that are alike count once
-        pairs = _pairs(unit_codes(everyone.column(recipe.unit.key)), classes_of(everyone, tuple(names)).labels)
+        try:
+            units = unit_codes(everyone.column(recipe.unit.key))
+        except TableError as error:
+            raise TableError(f"the population table: {error}") from None
+        pairs = _pairs(units, classes_of(everyone, tuple(names)).labels)
         everyone = everyone.take(np.unique(pairs, return_index=True)[1])
     return population_sizes(frame, everyone, tuple(names)), everyone.n_records
 

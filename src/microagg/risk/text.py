@@ -90,11 +90,12 @@ def _title(found: RiskAssessment) -> str:
     names = found.quasi_identifiers
     which = "quasi-identifier" if len(names) == 1 else f"{len(names)} quasi-identifiers"
     known = f"known by the {which} {names_phrase(names)}"
+    n_records = found.n_records if found.unit is None else found.unit.records
+    records = f"{n_records:,} {'record' if n_records == 1 else 'records'}"
     if found.unit is None:
-        records = f"{found.n_records:,} {'record' if found.n_records == 1 else 'records'}"
         return f"Risk of the table as it is: {records}, {known}."
     return (
-        f"Risk of the table as it is: {found.unit.records:,} records of units by {found.unit.key!r}, {known}. Records "
+        f"Risk of the table as it is: {records} of units by {found.unit.key!r}, {known}. Records "
         f"of one unit that are alike in these count as one, which leaves {found.n_records:,}."
     )
 
