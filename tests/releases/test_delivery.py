@@ -1,10 +1,14 @@
 """Releases from and into databases: the same table, counted on what the database returns, whole or not at all."""
 
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import threading
+import time
+from contextlib import closing, contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -18,7 +22,7 @@ from microagg.errors import GuaranteeError, InputError, TableError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder import delivery
 from microagg.tables.databases.address import Address
-from microagg.tables.databases.database import connected
+from microagg.tables.databases.database import connected, quoted
 from postgresql_server import running
 
 CANARY = "canary"
@@ -53,13 +57,13 @@ class SqliteFile:
     """The part of a database that tests use."""
 
     def __init__(self, path):
-        self._path = path
+        self.path = path
 
     def address(self, table):
-        return f"sqlite:///{self._path}?table={table}"
+        return f"sqlite:///{self.path}?table={table}"
 
     def run(self, *statements):
-        with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
             return [connection.execute(statement).fetchall() for statement in statements][-1]
 
     def names(self):
@@ -310,3 +314,35 @@ def test_a_release_in_one_transaction_does_not_see_what_others_change(server, re
     assert done.exit_code == 0, done.output
     assert content(place.address("released")).num_rows == N
     assert json.loads((tmp_path / "out" / "statement.json").read_text())["n_records"] == N
+
+
+@contextmanager
+def locked(place):
+    """Somebody else is at work with the people, and does not end."""
+    if isinstance(place, SqliteFile):
+        with closing(sqlite3.connect(place.path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            yield
+        return
+    with connected(Address.parse(place.people), writes=True) as other:
+        other._cursor.execute(f"LOCK TABLE {quoted(HOSTILE)} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--time-limit", "0.3"), 124),
+        ((), 130),
+    ],
+)
+def test_who_waits_for_a_lock_of_others_hears_time_limits_and_interrupts(place, recipe_file, tmp_path, words, code):
+    if not words:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    address = place.people + ("&options=-clock_timeout%3D12s" if "postgresql:" in place.people else "")
+    begun = time.monotonic()
+    with locked(place):
+        done = command("release", address, "-r", recipe_file, "-o", tmp_path / "out", *words)
+    assert done.exit_code == code, done.output
+    assert time.monotonic() - begun < 10
+    assert not list(tmp_path.glob("out*"))

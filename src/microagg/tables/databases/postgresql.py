@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from microagg._halt import StopCondition, attend, current_halt
 from microagg.errors import TableError
 from microagg.tables.databases.address import Address
 from microagg.tables.databases.database import Database, quoted
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Postgresql"]
+
+T = TypeVar("T")
 
 _KEPT = {
     *("int2", "int4", "int8", "float4", "float8", "bool", "date", "timestamp", "timestamptz", "time"),
@@ -35,6 +39,7 @@ _REASONS = {
     "53": "it has no room or no memory left",
     "57": "it was shut down or the statement was cancelled",
 }
+_PATIENCE = 5.0  # seconds that the server has to cancel
 _LONGEST_NAME = 63  # bytes; longer names would be cut without a word
 
 
@@ -49,10 +54,21 @@ class Postgresql(Database):
         except ModuleNotFoundError:
             raise TableError("tables in PostgreSQL need the extra 'sql': pip install 'microagg[sql]'") from None
         with self.told("connect"):
-            self._connection = dbapi.connect(address.database)
+            self._connection = attend(lambda: _connection(dbapi.connect, address.database), StopCondition())
             self._cursor = self._connection.cursor()
             mode = "READ WRITE" if writes else "READ ONLY"
-            self._cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, {mode}")
+            try:
+                self._execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, {mode}")
+            except BaseException:
+                self.close()
+                raise
+
+    def _execute(self, statement: str, values: tuple[Any, ...] | None = None) -> None:
+        self._attend(lambda: self._cursor.execute(statement, values))
+
+    def _attend(self, work: Callable[[], T]) -> T:
+        """Let the driver work where it keeps neither Ctrl-C nor a time limit from Python, which cancel the work."""
+        return attend(work, _Cancelling(self._cursor))
 
     def reason_of(self, error: Exception) -> str:
         state = getattr(error, "sqlstate", None) or ""
@@ -62,7 +78,7 @@ class Postgresql(Database):
         return f"SQLSTATE {state}" if state else "no connection, or no such server, user or database"
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        self._cursor.execute(statement, values or None)
+        self._execute(statement, values or None)
         return list(self._cursor.fetchall())
 
     def _found(self, address: Address) -> int | None:
@@ -104,8 +120,8 @@ class Postgresql(Database):
             if not columns:
                 raise TableError(f"the table {address.table!r} has no columns")
             wanted = [quoted(name) if kind in _KEPT else f"{quoted(name)}::text" for name, kind, _ in columns]
-            self._cursor.execute(f"SELECT {', '.join(wanted)} FROM {quoted(address.schema, address.table)}")
-            read = self._cursor.fetch_arrow_table()
+            self._execute(f"SELECT {', '.join(wanted)} FROM {quoted(address.schema, address.table)}")
+            read = self._attend(self._cursor.fetch_arrow_table)
         arrays = [
             _as_decimals(column, modifier, name) if kind == "numeric" else column
             for column, (name, kind, modifier) in zip(read.columns, columns, strict=True)
@@ -123,12 +139,14 @@ class Postgresql(Database):
         columns = ", ".join(f"{quoted(field.name)} {_sql_type(field.type)}" for field in table.schema)
         with self.told(f"write the table {address.table!r}"):
             if replaces:
-                self._cursor.execute(f"DROP TABLE {place}")
-            self._cursor.execute(f"CREATE TABLE {place} ({columns})")
+                self._execute(f"DROP TABLE {place}")
+            self._execute(f"CREATE TABLE {place} ({columns})")
             literal = mark.replace("'", "''")
-            self._cursor.execute(f"COMMENT ON TABLE {place} IS '{literal}'")
+            self._execute(f"COMMENT ON TABLE {place} IS '{literal}'")
             if table.num_rows:
-                self._cursor.adbc_ingest(address.table, table, mode="append", db_schema_name=address.schema)
+                self._attend(
+                    lambda: self._cursor.adbc_ingest(address.table, table, mode="append", db_schema_name=address.schema)
+                )
 
     def commit(self) -> None:
         with self.told("commit"):
@@ -137,6 +155,27 @@ class Postgresql(Database):
     def close(self) -> None:
         self._cursor.close()
         self._connection.close()  # what was not committed is rolled back
+
+
+def _connection(connect: Callable[[str], Any], database: str) -> Any:
+    """A new connection, closed at once if nobody waits for it any more."""
+    opened = connect(database)
+    if current_halt().now():
+        opened.close()
+    return opened
+
+
+class _Cancelling(StopCondition):
+    """Stops a statement at the server."""
+
+    def __init__(self, cursor: Any) -> None:
+        super().__init__()
+        self.patience = _PATIENCE
+        self._cursor = cursor
+
+    def stop(self, reason: str) -> None:
+        super().stop(reason)
+        self._cursor.adbc_cancel()
 
 
 def _sql_type(kind: pa.DataType) -> str:

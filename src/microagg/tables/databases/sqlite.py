@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
+import time
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Sqlite"]
 
 _BATCH = 10_000
+_PATIENCE = 30.0  # seconds to wait for a lock of others
+_AWAKE = 0.1  # seconds of it in which Python hears neither Ctrl-C nor a time limit
 
 
 class Sqlite(Database):
@@ -35,9 +38,24 @@ class Sqlite(Database):
         if not path.absolute().parent.is_dir():
             raise TableError(f"the folder of the SQLite file {path.name!r} does not exist")
         with self.told("open the file"):
-            self._connection = sqlite3.connect(path, isolation_level=None, timeout=30)
-            self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-            self._connection.execute("SELECT count(*) FROM sqlite_master")
+            self._connection = sqlite3.connect(path, isolation_level=None, timeout=_AWAKE)
+            try:
+                self._wait_to("BEGIN IMMEDIATE" if writes else "BEGIN")
+                self._wait_to("SELECT count(*) FROM sqlite_master")
+            except BaseException:
+                self.close()
+                raise
+
+    def _wait_to(self, statement: str) -> None:
+        """Run what may have to wait for others."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                    raise
 
     def reason_of(self, error: Exception) -> str:
         return str(getattr(error, "sqlite_errorname", type(error).__name__))
@@ -100,7 +118,7 @@ class Sqlite(Database):
 
     def commit(self) -> None:
         with self.told("commit"):
-            self._connection.execute("COMMIT")
+            self._wait_to("COMMIT")
         self._new = None
 
     def close(self) -> None:
