@@ -11,6 +11,7 @@ from microagg.errors import TableError
 from microagg.tables.databases.address import Address, is_address
 from microagg.tables.databases.database import connected, quoted
 from microagg.tables.databases.spool import kind_of_bytes
+from microagg.tables.databases.sqlite import Sqlite
 from microagg.tables.databases.storable import same_records
 from microagg.tables.formats.registry import writable_names
 from microagg.tables.write import write_table
@@ -106,6 +107,26 @@ def test_what_was_not_committed_leaves_no_file(tmp_path):
     address = Address("sqlite", str(tmp_path / "x.db"), None, "t")
     with connected(address, writes=True) as database:
         database.write(address, database.storable(TABLE), "", replaces=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_file_that_somebody_else_has_committed_to_stays(tmp_path):
+    address = Address("sqlite", str(tmp_path / "x.db"), None, "t")
+    late = Sqlite.__new__(Sqlite)
+    with connected(address, writes=True) as database:
+        late._new = tmp_path / "x.db"  # it looked before the file was there
+        database.write(address, database.storable(TABLE), "", replaces=False)
+        database.commit()
+    late._connection = sqlite3.connect(tmp_path / "x.db")
+    late.close()
+    assert read(address).num_rows == TABLE.num_rows
+
+
+def test_a_large_table_that_was_not_committed_leaves_no_file(tmp_path):
+    address = Address("sqlite", str(tmp_path / "x.db"), None, "t")
+    with connected(address, writes=True) as database:
+        database.write(address, pa.table({"x": ["x" * 10_000] * 1000}), "", replaces=False)
+        assert (tmp_path / "x.db").stat().st_size > 0  # more than is kept in memory
     assert not list(tmp_path.iterdir())
 
 

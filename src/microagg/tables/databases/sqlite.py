@@ -125,7 +125,8 @@ class Sqlite(Database):
         self._connection.close()  # what was not committed is rolled back
         if self._new is not None:
             with contextlib.suppress(FileNotFoundError):
-                self._new.unlink()
+                if not self._new.stat().st_size:  # else somebody else has committed to it meanwhile
+                    self._new.unlink()
 
 
 def _sql_type(kind: pa.DataType) -> str:
