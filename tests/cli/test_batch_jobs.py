@@ -106,20 +106,29 @@ def test_logs_are_json_lines_without_values_and_end_with_the_exit_code(files):
     assert str(CANARY)[:6] not in done.stderr + again.stderr
 
 
-def test_warnings_of_libraries_are_named_and_not_quoted(files, monkeypatch):
+@pytest.mark.parametrize("form", ["--log-json", "plain"])
+@pytest.mark.parametrize(
+    "place", ["/site-packages/numpy/core.py", "/home/me/microagg/.venv/site-packages/numpy/core.py"]
+)
+def test_warnings_of_libraries_are_named_and_not_quoted(files, monkeypatch, form, place):
     usual = pipeline.release
 
     def warning(*args, **more):
-        warnings.warn_explicit(f"value {CANARY}", RuntimeWarning, "/site-packages/numpy/core.py", 1)
+        warnings.warn_explicit(f"value {CANARY}", RuntimeWarning, place, 1)
+        warnings.warn_explicit("words of ours", UserWarning, pipeline.__file__, 1)
         return usual(*args, **more)
 
     monkeypatch.setattr(pipeline, "release", warning)
+    words = () if form == "plain" else (form,)
     with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        done = run("release", "people.parquet", "-r", "mdav.toml", "-o", "out", "--log-json", "--no-report")
-    assert {"event": "warning", "text": "a library gave a RuntimeWarning"}.items() <= json.loads(
-        done.stderr.splitlines()[0]
-    ).items()
+        warnings.simplefilter("always")
+        done = run("release", "people.parquet", "-r", "mdav.toml", "-o", "out", "--no-report", *words)
+    told = done.stderr.splitlines()[:2]
+    if form == "plain":
+        assert told == ["warning: a library gave a RuntimeWarning", "warning: words of ours"]
+    else:
+        heard = [(line["event"], line["text"]) for line in map(json.loads, told)]
+        assert heard == [("warning", "a library gave a RuntimeWarning"), ("warning", "words of ours")]
     assert str(CANARY) not in done.stderr
 
 

@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_type_hints
 
 import typer
@@ -24,7 +25,7 @@ R = TypeVar("R")
 
 MESSAGE, ERROR, PROGRESS, WARNING, END = "message", "error", "progress", "warning", "end"
 
-_OURS = ("microagg",)
+_OURS = Path(__file__).resolve().parents[2]
 _json = False
 
 LogJson = Annotated[
@@ -51,30 +52,41 @@ def log_as_json(wanted: bool) -> Iterator[None]:
     """Tell everything in the block as JSON, if that is wanted; the last line has the exit code."""
     global _json
     if not wanted:
-        yield
+        with _warnings_told():
+            yield
         return
     usual, _json = _json, True
-    shown = warnings.showwarning
-    warnings.showwarning = _tell_warning
     code: int | None = 70
     try:
-        yield
+        with _warnings_told():
+            yield
         code = 0
     except typer.Exit as end:
         code = end.exit_code
         raise
     finally:
         tell("the command ended", END, exit_code=code)
-        warnings.showwarning = shown
         _json = usual
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Tell warnings as the rest is told."""
+    shown = warnings.showwarning
+    warnings.showwarning = _tell_warning
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown
 
 
 def _tell_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
     """A warning of microagg in its words; one of a library by its type alone, as its words may hold values."""
-    ours = category.__module__.partition(".")[0] in _OURS or "microagg" in filename.replace("\\", "/").split("/")
-    tell(str(message) if ours else f"a library gave a {category.__name__}", WARNING)
+    ours = category.__module__.partition(".")[0] == _OURS.name or _OURS in Path(filename).resolve().parents
+    text = str(message) if ours else f"a library gave a {category.__name__}"
+    tell(text if _json else f"warning: {text}", WARNING)
 
 
 def takes_log_form(command: Callable[P, R]) -> Callable[P, R]:
