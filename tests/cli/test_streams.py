@@ -123,3 +123,29 @@ def test_a_reader_that_leaves_early_gets_no_traceback_and_the_papers_stay(folder
     assert done.returncode == 141
     assert b"Traceback" not in done.stderr
     assert all(finding.holds for finding in check_release(folder / "out"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files elsewhere")
+@pytest.mark.parametrize("stdout", ["full", "closed"])
+def test_what_standard_output_does_not_take_is_told_and_stays_whole(folder, stdout):
+    if stdout == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    into = ">/dev/full" if stdout == "full" else ">&-"
+    for words in ("-o - --papers out", "-o more --json"):
+        line = f"{sys.executable} -m microagg release - -r recipe.toml --no-report {words} {into}"
+        done = subprocess.run(["sh", "-c", line], input=CSV, capture_output=True)
+        assert done.returncode == 2
+        assert b"error: standard output did not take the" in done.stderr.splitlines()[-1]
+        assert b"Exception" not in done.stderr
+    assert all(finding.holds for name in ("out", "more") for finding in check_release(Path(name)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+def test_closed_streams_change_nothing_but_what_goes_through_them(folder):
+    Path("data.csv").write_bytes(CSV)
+    start = f"{sys.executable} -m microagg release"
+    line = f"{start} data.csv -r recipe.toml --no-report -o out <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", line]).returncode == 0
+    assert all(finding.holds for finding in check_release(Path("out")))
+    done = subprocess.run(["sh", "-c", f"{start} - -r recipe.toml -o more <&-"], capture_output=True)
+    assert (done.returncode, b"standard input is empty" in done.stderr) == (2, True)

@@ -20,12 +20,13 @@ from microagg._progress import shown_by
 from microagg._progress_lines import lines_of_progress
 from microagg.cli.batch import time_limit
 from microagg.cli.batch.log import ERROR, PROGRESS, is_json, takes_log_form, tell
-from microagg.errors import GuaranteeError, MicroaggError, SafeNote, place_of
+from microagg.errors import GuaranteeError, InputError, MicroaggError, SafeNote, place_of
 
 __all__ = [
     "Aligned",
     "Key",
     "ReceiptFile",
+    "drop_standard_output",
     "ends_in_time",
     "explains_errors",
     "fail",
@@ -72,7 +73,22 @@ def say(message: str) -> None:
 
 def print_json(content: Any) -> None:
     """Print a result for a program, on standard output."""
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=str)
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_standard_output()
+        raise InputError(
+            f"standard output did not take the result ({error.strerror}); what the command was to write into files is "
+            "written"
+        ) from None
+
+
+def drop_standard_output() -> None:
+    """Leave nothing that would be written in vain when the command ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -157,7 +173,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
             _say_notes(error)
             fail(str(error), BAD_INPUT)
         except BrokenPipeError:  # whoever reads has seen enough, as in `microagg methods | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed in vain
+            drop_standard_output()
             raise typer.Exit(PIPE_CLOSED) from None
         except OSError as error:
             _say_notes(error)

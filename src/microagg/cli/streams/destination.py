@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.cli.streams.sources import STREAM
+from microagg.cli.terminal import drop_standard_output
 from microagg.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,10 +91,20 @@ class Destination:
 
     def send(self, folder: Path, name: str) -> None:
         """Send the bytes of the table that was counted to standard output, if it goes there."""
-        if self.to_stream:
+        if not self.to_stream:
+            return
+        try:
             with (folder / name).open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            drop_standard_output()
+            raise InputError(
+                f"standard output did not take the table ({error.strerror}). The release is whole in {folder.name!r}, "
+                f"and {name} there is what was to go out"
+            ) from None
 
     def words(self) -> str:
         """Where the release is, for a person."""
