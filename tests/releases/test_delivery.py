@@ -22,7 +22,7 @@ from microagg.errors import GuaranteeError, InputError, TableError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder import delivery
 from microagg.tables.databases.address import Address
-from microagg.tables.databases.database import connected, quoted
+from microagg.tables.databases.database import MARK, connected, quoted
 from postgresql_server import running
 
 CANARY = "canary"
@@ -236,6 +236,29 @@ def test_killed_in_the_middle_the_database_is_as_before(place, recipe_file, tmp_
         assert (out / "manifest.json").read_bytes() == manifest
     assert all(finding.holds for finding in check_release(out))
     microagg.release(PEOPLE, RECIPE).save(tmp_path / "again", to=target, overwrite=True)  # nothing is locked
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_release_that_is_released_again_is_not_replaced_under_another_spelling(kind, recipe_file, request, tmp_path):
+    if kind == "sqlite":
+        one = SqliteFile(tmp_path / "x.db")
+        others = [one.address("PEOPLE"), SqliteFile(tmp_path / "." / "linked.db").address("people")]
+        (tmp_path / "linked.db").symlink_to("x.db")
+    else:
+        one = PostgresqlServer(request.getfixturevalue("server"))
+        others = [one.address("public.people"), one.address('"people"')]
+    fill(one.address("people"), PEOPLE, mark=f"{MARK}0")
+    for target in (one.address("people"), *others):
+        words = ("-r", recipe_file, "-o", target, "--papers", tmp_path / "out", "--overwrite")
+        done = command("release", one.address("people"), *words)
+        assert (done.exit_code, "would replace the records" in done.stderr) == (2, True)
+    assert content(one.address("people")).num_rows == N
+
+
+def test_parameters_of_the_address_reach_the_server_as_they_are_written(server):
+    server.run("DROP SCHEMA IF EXISTS apart CASCADE", "CREATE SCHEMA apart", "CREATE TABLE apart.t AS SELECT 1 AS x")
+    address = server.address("t") + "&options=-c%20search_path%3Dapart"
+    assert content(address).to_pydict() == {"x": [1]}
 
 
 def test_a_table_that_the_database_cannot_hold_is_refused_before_anything_stays(place, tmp_path):

@@ -70,17 +70,16 @@ class Sources:
             return Path(text)
         address = Address.parse(text)
         target = None if writes_to is None else Address.parse(writes_to)
-        together = target is not None and target.database == address.database
-        if target == address:
-            raise InputError(
-                "the released table would replace the records that it is made from. Choose another table to write to"
-            )
-        if not together:
+        if target is None or not target.in_database_of(address):
             with connected(address) as database:
                 path = self._stack.enter_context(spooled_table(database.read(address), address.file_name))
             self._spooled.add(path)
             return path
         database = self._stack.enter_context(connected(address, writes=True))
+        if database.is_one(address, target):
+            raise InputError(
+                "the released table would replace the records that it is made from. Choose another table to write to"
+            )
         path = self._stack.enter_context(spooled_table(database.read(address), address.file_name))
         self._spooled.add(path)
         self._databases[path] = database

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from microagg.errors import TableError
 
@@ -77,15 +78,22 @@ class Address:
             raise TableError(f"the address does not say which table: end it with ?table=NAME. {_HELP}")
         schema, table = (None if one is None else _unquoted(one) for one in found.groups())
         assert table is not None
-        others = [(key, value) for key, value in given if key != "table"]
+        others = [part for part in parts.query.split("&") if unquote(part.partition("=")[0]) != "table"]
         if kind == "sqlite":
             if parts.netloc or others or not parts.path.strip("/"):
                 raise TableError(f"the address of an SQLite file has three slashes and nothing but the table. {_HELP}")
             if schema not in (None, "main"):
                 raise TableError("a table of an SQLite file has no schema: leave it out")
             return cls(kind, unquote(parts.path[1:]), None, table)
-        query = f"?{urlencode(others)}" if others else ""  # urlunsplit would drop the slashes before an empty host
+        query = f"?{'&'.join(others)}" if others else ""  # urlunsplit would drop the slashes before an empty host
         return cls(kind, f"postgresql://{parts.netloc}{parts.path}{query}", schema, table)
+
+    def in_database_of(self, other: Address) -> bool:
+        """Whether both tables are in one database, as far as the addresses tell."""
+        if self.kind != other.kind or self.database == other.database:
+            return self.kind == other.kind
+        own, others = Path(self.database), Path(other.database)
+        return self.kind == "sqlite" and own.exists() and others.exists() and own.samefile(others)
 
     @property
     def file_name(self) -> str:

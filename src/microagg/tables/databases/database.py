@@ -58,6 +58,10 @@ class Database(ABC):
         """Whether there is a table, a view or anything else of this name."""
 
     @abstractmethod
+    def is_one(self, address: Address, other: Address) -> bool:
+        """Whether two addresses name one table, however they are written."""
+
+    @abstractmethod
     def mark_of(self, address: Address) -> str:
         """The comment of a table; empty if it has none."""
 

@@ -95,6 +95,9 @@ class Postgresql(Database):
     def has(self, address: Address) -> bool:
         return self._found(address) is not None
 
+    def is_one(self, address: Address, other: Address) -> bool:
+        return address == other or self._found(address) == self._found(other) is not None
+
     def mark_of(self, address: Address) -> str:
         with self.told(f"look at the table {address.table!r}"):
             ((words, kind),) = self._rows(

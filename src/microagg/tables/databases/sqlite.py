@@ -71,6 +71,11 @@ class Sqlite(Database):
     def has(self, address: Address) -> bool:
         return self._description(address) is not None
 
+    def is_one(self, address: Address, other: Address) -> bool:
+        with self.told(f"look for the table {address.table!r}"):
+            ((equal,),) = self._connection.execute("SELECT lower(?) = lower(?)", (address.table, other.table))
+        return bool(equal)
+
     def mark_of(self, address: Address) -> str:
         kind, statement = self._description(address) or ("", "")
         found = re.search(r"\n-- (.*)\n\)$", statement)
