@@ -87,7 +87,7 @@ def test_a_release_does_not_go_into_the_folder_of_a_sweep(here):
         made("individual ranking").save(here / "frontier" / "out")
 
 
-@pytest.mark.parametrize("command", [*(one for one in COMMANDS if one != "release"), "report"])  # a release may be a stream
+@pytest.mark.parametrize("command", [*(one for one in COMMANDS if one != "release"), "report"])
 def test_a_dash_is_no_place(here, command):
     report = ("report", "data.csv", "published", "-r", "recipe.toml", "-o")
     arguments = COMMANDS.get(command, report)

@@ -20,7 +20,7 @@ from microagg.space.guides import Guide, GuidedSpace, SweptKey, register_guide, 
 from microagg.space.guides.registry import TAKEN
 
 SOURCE = Path(microagg.__file__).parent
-PARTICULAR = ("studies/guided_cells/", "cli/demo.py")  # a study of the guides, and an example
+PARTICULAR = ("studies/", "cli/demo.py")  # studies of papers, two of which are named as guides are, and an example
 
 
 class Toy(Guide):
