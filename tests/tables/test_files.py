@@ -125,6 +125,44 @@ def test_json_lines_that_are_no_table_are_refused(tmp_path, line, words):
         read_table(tmp_path / "t.jsonl")
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["12:30:00", "12:30:00", "01:00:00"]),
+        pa.array(["12:30:00.5", "12:30:00", "12:30:00"]),
+        pa.array(["2024-01-01T00:00:00", "2024-01-02T00:00:00", "2024-01-02T00:00:00"]),
+        pa.array(["2024-01-01", "2024-01-01", None]),
+        pa.array([time(12, 30), time(1), None]),
+        pa.array([datetime(2024, 1, 1), datetime(2024, 1, 1), None]),
+        pa.array([2**64 - 1, 0, None], pa.uint64()),
+        pa.array([None, None, None], pa.string()),
+    ],
+    ids=str,
+)
+def test_json_lines_are_written_as_microagg_writes_whether_times_were_text_or_not(tmp_path, column):
+    path = tmp_path / "t.jsonl"
+    write_table(pa.table({"n": [1, 2, 3], "t": column}), path)
+    assert format_of(path.name).compare_form(path, same_libraries=True) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"n": 2, "t": "12:30:00.000000"}', '{"n": 2.0, "t": "12:30:00"}', '{"n": 2,  "t": "12:30:00"}']
+)
+def test_json_lines_that_mark_a_record_by_how_they_write_it_are_found(tmp_path, line):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"n": 1, "t": "12:30:00"}\n' + line + '\n{"n": 3, "t": "12:30:00"}\n')
+    assert format_of(path.name).compare_form(path, same_libraries=True).fault
+
+
+@pytest.mark.parametrize("extension", ["jsonl", "xlsx", "sav", "dta"])
+def test_decimals_that_a_format_would_round_are_refused(tmp_path, extension):
+    table = pa.table({"n": [1, 2], "d": pa.array([Decimal("1234567890123456789012.25"), Decimal("1.50")])})
+    with pytest.raises(TableError, match="'d' has 1 decimals of more digits"):
+        write_table(table, tmp_path / f"t.{extension}")
+    write_table(table.slice(1), tmp_path / f"t.{extension}")
+    assert float(read_table(tmp_path / f"t.{extension}")["d"][0].as_py()) == 1.5
+
+
 def test_an_arrow_stream_that_was_cut_is_refused(tmp_path):
     path = tmp_path / "t.arrows"
     write_table(TABLE, path)

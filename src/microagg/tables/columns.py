@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from microagg.errors import TableError
 from microagg.tables.phrases import names_phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_one_array", "is_text", "listed", "with_columns", "without_dictionaries"]
+__all__ = ["as_doubles", "as_one_array", "is_text", "listed", "with_columns", "without_dictionaries"]
 
 
 def is_text(column_type: pa.DataType) -> bool:
@@ -27,6 +29,34 @@ def as_one_array(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=column.type)
+
+
+def as_doubles(column: pa.ChunkedArray, name: str, reader: str) -> pa.ChunkedArray:
+    """Return a column of decimals or floats as doubles, or refuse decimals of which doubles would lose digits.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    name : str
+    reader : str
+        Who keeps doubles alone, for the message.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_doubles(pa.chunked_array([pa.array([Decimal("1.50"), None])]), "pay", "Excel").to_pylist()
+    [1.5, None]
+    """
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        lost = sum(Decimal(repr(float(one))) != one for one in column.drop_null().to_pylist())
+        if lost:
+            raise TableError(
+                f"Column {name!r} has {lost} decimals of more digits than {reader} keeps. Choose another format: csv "
+                "and parquet keep all"
+            )
+    return column.cast(pa.float64())
 
 
 def without_dictionaries(table: pa.Table) -> pa.Table:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from microagg.errors import TableError
-from microagg.tables.columns import without_dictionaries
+from microagg.tables.columns import as_doubles, without_dictionaries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,7 +114,6 @@ def _refuse_shape(table: pa.Table, path: Path) -> None:
 
 def _cells(column: pa.ChunkedArray, name: str) -> Iterator[str]:
     """The cells of a column, once all of them are known to be writable."""
-    import pyarrow as pa
     from pyarrow import types as t
 
     kind = column.type
@@ -123,7 +122,7 @@ def _cells(column: pa.ChunkedArray, name: str) -> Iterator[str]:
     where = f"column {name!r}"
     write: Callable[[Any], str]
     if t.is_decimal(kind) or t.is_floating(kind):
-        values, write = column.cast(pa.float64()).to_pylist(), _number(where)
+        values, write = as_doubles(column, name, "Excel").to_pylist(), _number(where)
     elif t.is_integer(kind):
         values, write = column.to_pylist(), _whole
         beyond = sum(value is not None and abs(value) > _EXACT for value in values)

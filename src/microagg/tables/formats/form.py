@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from microagg.tables.formats.base import WritableFormat
 
-__all__ = ["FormFinding", "compare_with_rewritten"]
+__all__ = ["FormFinding", "compare_with_rewritten", "is_same_when_rewritten"]
 
 _TRUTH = ((0, "false"), (1, "true"))
 
@@ -50,15 +50,16 @@ def compare_with_rewritten(file_format: WritableFormat, path: Path, *, same_libr
     if any(_has_needless_categories(column) for column in table.columns):
         return FormFinding("it carries categories that no record has", False)
     if file_format.repeats_bytes:
-        same = _is_same_when_rewritten(file_format, table, path)
+        same = is_same_when_rewritten(file_format, table, path)
         return FormFinding("" if same else "some of its bytes are not those that microagg writes", same)
     if not (same_libraries and all(_is_given_back(field.type) for field in table.schema)):
         return FormFinding("", False)
     # Other bytes are no fault here: a type that is read back as another, or statistics of it, may make them, too.
-    return FormFinding("", _is_same_when_rewritten(file_format, table, path))
+    return FormFinding("", is_same_when_rewritten(file_format, table, path))
 
 
-def _is_same_when_rewritten(file_format: WritableFormat, table: pa.Table, path: Path) -> bool:
+def is_same_when_rewritten(file_format: WritableFormat, table: pa.Table, path: Path) -> bool:
+    """Whether a format makes the very bytes of a file of the table that it holds."""
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder) / path.name
         file_format.write(make_publishable(table), again)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from microagg.errors import TableError
-from microagg.tables.columns import is_text, listed, without_dictionaries
+from microagg.tables.columns import as_doubles, is_text, listed, without_dictionaries
 from microagg.tables.formats.base import FileFormat, ReadOptions, WritableFormat
 from microagg.tables.formats.display_formats import (
     Meaning,
@@ -269,7 +269,7 @@ class WritableStatisticsFile(StatisticsFile, WritableFormat):
             if low < -(2**53) or high > 2**53:
                 raise TableError(f"Column {name!r} has integers beyond 2^53, which {self.name} would round.")
             return column.cast(self.integer_type(low, high)), "whole"
-        doubles = column.cast(pa.float64())
+        doubles = as_doubles(column, name, self.name)
         doubles = pc.if_else(pc.is_nan(doubles), None, doubles)
         too_large = pc.greater_equal(pc.abs(doubles), limits.largest_double)
         _refuse(too_large, name, f"that are infinite or too large for {self.name}")
