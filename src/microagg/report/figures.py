@@ -76,7 +76,7 @@ def counted_classes(bins: Sequence[Mapping[str, Any]], mark: int) -> dict[str, A
     --------
     >>> figure = counted_classes([{"label": "below 3", "classes": 1}, {"label": "3", "classes": 4}], 1)
     >>> [bar["title"] for bar in figure["bars"]], figure["mark"]
-    (['below 3: 1 class', '3: 4 classes'], 230.0)
+    (['below 3: 1 class', '3: 4 classes'], 160.0)
     """
     width = _WIDTH / max(len(bins), 1)
     highest = max((one["classes"] for one in bins), default=0) or 1
