@@ -3,7 +3,7 @@
 Run with ``make bench`` or ``python benchmarks/risk.py [--quick]``. Tables come from a seeded generator: categories like
 those of Adult, with shares that fall; the same with finer ones, which leave more special uniques; and numbers of
 thousands of values. Every table has a confidential attribute and sampling weights, and is the first fifth of a
-population table. Seconds are CPU time of `microagg.assess_risk` alone; memory is the peak of the process so far, tables
+population table. Seconds are CPU time of `microagg.risk` alone; memory is the peak of the process so far, tables
 included. Without the population the journalist's risk is estimated from weights, with it counted.
 """
 
@@ -52,7 +52,7 @@ def main() -> None:
             everyone = table(5 * n_records, categories)
             data, population = everyone.slice(0, n_records), everyone if with_population else None
             started = time.process_time()
-            found = microagg.assess_risk(data, recipe_for(categories), population)
+            found = microagg.risk(data, recipe_for(categories), population)
             seconds = time.process_time() - started
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             special = found.special_uniques

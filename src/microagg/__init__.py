@@ -20,7 +20,7 @@ from microagg._version import __version__
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.engines.evaluation.evaluate_files import evaluate_files
-    from microagg.engines.evaluation.write_report import write_report
+    from microagg.engines.evaluation.report import report
     from microagg.engines.release_files import release_files
     from microagg.errors import GuaranteeError, InputError, MicroaggError
     from microagg.evaluation.compare import Comparison, compare
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
     from microagg.releases.release import Release
-    from microagg.risk.assess import assess_risk
-    from microagg.risk.assessment import RiskAssessment
+    from microagg.risks.assess import risk
+    from microagg.risks.assessment import RiskAssessment
     from microagg.schema.attribute import Attribute
     from microagg.schema.schema import Schema
     from microagg.schema.taxonomy import Taxonomy
@@ -86,7 +86,6 @@ __all__ = [
     "Taxonomy",
     "Tradeoff",
     "__version__",
-    "assess_risk",
     "check",
     "compare",
     "datasets",
@@ -102,10 +101,11 @@ __all__ = [
     "refine",
     "release",
     "release_files",
+    "report",
     "reproduce",
+    "risk",
     "sweep",
     "tradeoff",
-    "write_report",
 ]
 
 _HOME = {
@@ -135,8 +135,8 @@ _HOME = {
     "MicroaggError": "microagg.errors",
     "Recipe": "microagg.recipe.recipe",
     "Release": "microagg.releases.release",
-    "RiskAssessment": "microagg.risk.assessment",
-    "assess_risk": "microagg.risk.assess",
+    "RiskAssessment": "microagg.risks.assessment",
+    "risk": "microagg.risks.assess",
     "Schema": "microagg.schema.schema",
     "Taxonomy": "microagg.schema.taxonomy",
     "read_table": "microagg.releases.input",
@@ -152,13 +152,11 @@ _HOME = {
     "init": "microagg.recipe.drafts.draft",
     "Tradeoff": "microagg.frontier.tradeoff",
     "tradeoff": "microagg.frontier.tradeoff",
-    "write_report": "microagg.engines.evaluation.write_report",
+    "report": "microagg.engines.evaluation.report",
 }
 
 # Commands whose name in Python is another.
 _OF_COMMANDS = {
-    "risk": "assess_risk",
-    "report": "write_report",
     "methods": "list_methods",
     "measures": "list_measures",
     "keygen": "make_keys",

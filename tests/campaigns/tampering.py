@@ -23,7 +23,7 @@ from campaigns.campaign import Campaign
 from microagg import InputError
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.signing import SIGNATURE, sign_manifest, write_key_pair
-from microagg.report.document import Report
+from microagg.reports.document import Report
 from microagg.statements.statement import Statement
 from release_kinds import RECIPES, made
 

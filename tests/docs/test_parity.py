@@ -12,11 +12,11 @@ from microagg.cli.app import app
 # A command, and what does it from Python.
 IN_PYTHON = {
     "init": "init",
-    "risk": "assess_risk",
+    "risk": "risk",
     "release": "release",
     "check": "check",
     "evaluate": "evaluate",
-    "report": "write_report",
+    "report": "report",
     "tradeoff": "tradeoff",
     "sweep": "sweep",
     "reproduce": "reproduce",

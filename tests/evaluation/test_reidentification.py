@@ -27,7 +27,7 @@ NAMES = ("in_pairs", "marketer_risk", "records_at_risk", "special_uniques", "ind
 @pytest.fixture(scope="module")
 def found():
     released = microagg.release(PEOPLE, RECIPE, seed=1)
-    return microagg.evaluate(PEOPLE, released, measures="reidentification"), microagg.assess_risk(PEOPLE, RECIPE)
+    return microagg.evaluate(PEOPLE, released, measures="reidentification"), microagg.risk(PEOPLE, RECIPE)
 
 
 def test_the_original_in_the_details_is_the_assessment_before(found):
@@ -44,7 +44,7 @@ def test_the_original_in_the_details_is_the_assessment_before(found):
 def test_shares_above_thresholds_are_those_of_the_assessment(found):
     after, _ = found
     released = microagg.release(PEOPLE, RECIPE, seed=1).table
-    before, then = (microagg.assess_risk(one, RECIPE, thresholds=[0.05, 0.1, 0.2, 0.33]) for one in (PEOPLE, released))
+    before, then = (microagg.risk(one, RECIPE, thresholds=[0.05, 0.1, 0.2, 0.33]) for one in (PEOPLE, released))
     details = after["records_at_risk"].details
     for threshold in (0.05, 0.2, 0.33):
         assert details[f"above {threshold}, original"] == before.prosecutor.above[threshold] / 300

@@ -534,7 +534,7 @@ def test_the_receipt_knows_every_file_and_finds_every_change(tmp_path, folder):
     assert set(Receipt.load(receipt).files) == {path.name for path in folder.iterdir()}
     assert failed(folder, receipt=receipt) == set()
     rewritten(folder, "report.json", lambda r: r["measures"]["notes"].append("Nobody was found again."))
-    page = microagg.report.document.Report(json.loads((folder / "report.json").read_text())).as_html()
+    page = microagg.reports.document.Report(json.loads((folder / "report.json").read_text())).as_html()
     (folder / "report.html").write_text(page)
     mend_hashes(folder)
     assert failed(folder) == set()  # nobody can know without the original

@@ -177,11 +177,11 @@ KILLED_AT_EACH_STEP = """
 import os, signal, sys, traceback
 from pathlib import Path
 import pyarrow as pa, numpy as np, microagg
-import microagg.report.document, pyarrow.csv  # else most of the steps are imports
+import microagg.reports.document, pyarrow.csv  # else most of the steps are imports
 from microagg import Recipe
 from microagg.releases.check.check import check_release
 
-microagg.report.document._environment().get_template("report.html")
+microagg.reports.document._environment().get_template("report.html")
 
 root = Path(sys.argv[1])
 quasi = {"role": "quasi_identifier", "kind": "numeric"}

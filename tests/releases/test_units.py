@@ -21,7 +21,7 @@ from microagg.evaluation.evaluate import evaluate
 from microagg.releases.check.check import check_release, check_table
 from microagg.releases.folder.receipt import Receipt
 from microagg.releases.report_results import make_report
-from microagg.report.source import ReportRequest
+from microagg.reports.source import ReportRequest
 from microagg.schema.alike import key_as_read
 from microagg.schema.units import unit_codes
 from microagg.tables.frames import Frame
@@ -373,7 +373,7 @@ def test_measures_of_reidentification_say_that_they_count_records_and_an_assessm
     for given, said in ((chosen, True), (chosen.schema, False)):
         found = evaluate(table, table, given, aligned=True, measures=names if said else names[:-1])
         assert {"microagg risk counts units" in one.note for one in found} == {said}
-    assert found["records_at_risk"].details["original"] < microagg.assess_risk(table, chosen).prosecutor.average == 1.0
+    assert found["records_at_risk"].details["original"] < microagg.risk(table, chosen).prosecutor.average == 1.0
 
 
 def test_rows_left_out_leave_their_units_with_the_records_they_have():

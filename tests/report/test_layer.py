@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import microagg.report
-from microagg.report.document import Report
-from microagg.report.sections import SECTIONS
+import microagg.reports
 
-FOLDER = Path(microagg.report.__file__).parent
+from microagg.reports.document import Report
+from microagg.reports.sections import SECTIONS
+
+FOLDER = Path(microagg.reports.__file__).parent
 
 
 def imports_of(path):

@@ -13,7 +13,7 @@ from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.releases.check.check import check_release
 from microagg.releases.report_results import make_report
-from microagg.report.source import ReportRequest
+from microagg.reports.source import ReportRequest
 from microagg.tables.frames import Frame
 from release_kinds import RECIPES, people
 

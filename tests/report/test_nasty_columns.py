@@ -115,7 +115,7 @@ def test_a_report_is_made_of_ten_thousand_categories():
 
 
 def test_near_equal_numbers_are_told_apart_where_they_may_be():
-    from microagg.report.distributions import numbers_before_and_after, public_numbers
+    from microagg.reports.distributions import numbers_before_and_after, public_numbers
     from microagg.tables.frames import Column
 
     column = Column("x", pa.array(1.7e15 + np.arange(400) % 4 / 4))
@@ -140,7 +140,7 @@ def test_near_equal_numbers_are_told_apart_where_they_may_be():
     st.integers(1, 12),
 )
 def test_any_numbers_can_be_described(first, second, least):
-    from microagg.report.distributions import numbers_before_and_after, public_numbers
+    from microagg.reports.distributions import numbers_before_and_after, public_numbers
     from microagg.tables.frames import Column
 
     columns = [Column("x", pa.array(values)) for values in (first, [float(one) for one in second])]

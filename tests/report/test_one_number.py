@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import microagg
 from microagg import Recipe
 from microagg.cli.app import app
-from microagg.report.disclosure import coarse
+from microagg.reports.disclosure import coarse
 
 RECIPE = """
 method = "mdav"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import microagg
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
-from microagg.report.disclosure import pool_bins, pool_categories
-from microagg.report.distributions import public_categories, public_numbers
+from microagg.reports.disclosure import pool_bins, pool_categories
+from microagg.reports.distributions import public_categories, public_numbers
 from microagg.schema.attribute import Attribute
 from microagg.tables.frames import Column, Frame
 from release_kinds import RECIPES, people

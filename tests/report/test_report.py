@@ -16,9 +16,9 @@ from microagg import InputError, Recipe
 from microagg.releases.check.check import check_release
 from microagg.releases.folder.report import report_on_tables
 from microagg.releases.report_results import ON_ALL, Comparison
-from microagg.report.document import Report
-from microagg.report.sections.attributes import PICTURED
-from microagg.report.source import ReportRequest
+from microagg.reports.document import Report
+from microagg.reports.sections.attributes import PICTURED
+from microagg.reports.source import ReportRequest
 from microagg.tables.frames import Frame
 
 HOSTILE = "<script>alert(1)</script>"

@@ -17,7 +17,7 @@ from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import ReportWarning
 from microagg.releases.check.check import check_release
-from microagg.report.document import Report
+from microagg.reports.document import Report
 
 SECRET = "canary 4711"
 

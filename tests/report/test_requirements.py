@@ -14,11 +14,11 @@ from microagg import Recipe
 from microagg.privacy.requirement import REQUIREMENTS, Requirement
 from microagg.releases.check.check import check_release
 from microagg.releases.report_results import make_report
-from microagg.report.document import Report
-from microagg.report.results import ClassesFound
-from microagg.report.sections.classes import QUANTITIES, describe_classes
-from microagg.report.sections.guarantees import _plain
-from microagg.report.source import ReportRequest
+from microagg.reports.document import Report
+from microagg.reports.results import ClassesFound
+from microagg.reports.sections.classes import QUANTITIES, describe_classes
+from microagg.reports.sections.guarantees import _plain
+from microagg.reports.source import ReportRequest
 from microagg.tables.frames import Frame
 
 ASKED = {

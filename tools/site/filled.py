@@ -21,7 +21,7 @@ __all__ = ["FILLED", "examples_page", "pages_page"]
 
 _GROUPS = {
     "Protect": ("release", "release_files", "Recipe", "Release", "read_table"),
-    "Judge": ("evaluate", "evaluate_files", "compare", "assess_risk", "Evaluation", "Comparison", "RiskAssessment"),
+    "Judge": ("evaluate", "evaluate_files", "compare", "risk", "report", "Evaluation", "Comparison", "RiskAssessment"),
     "Choose": ("sweep", "Frontier", "explain", "Explanation"),
     "Add up": ("Account",),
     "Cells of an array": (

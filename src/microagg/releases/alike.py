@@ -10,9 +10,9 @@ from microagg._typing import FloatArray, IntArray
 from microagg.errors import TableError
 from microagg.evaluation.pairs import combinations
 from microagg.recipe.choices import AggregateForm
-from microagg.report.results import Alike
-from microagg.report.sections.alike import AGREED
-from microagg.report.source import ReportRequest
+from microagg.reports.results import Alike
+from microagg.reports.sections.alike import AGREED
+from microagg.reports.source import ReportRequest
 from microagg.schema.attribute import Role
 from microagg.tables.frames import Frame
 

@@ -42,7 +42,7 @@ from microagg.tables.write import write_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.report.document import Report
+    from microagg.reports.document import Report
 
 __all__ = ["FILES", "MANIFEST", "REPORT", "REPORT_JSON", "STATEMENT", "Block", "Release", "read_as_written"]
 
@@ -294,7 +294,7 @@ class Release:
     ) -> Report:
         """The report; on a table that was written it is about that table as it is read, as a check will be."""
         from microagg.releases.report_results import make_report
-        from microagg.report.source import ReportRequest
+        from microagg.reports.source import ReportRequest
 
         released, original = self._tables_to_measure(written)
         return make_report(

@@ -23,8 +23,8 @@ from microagg.recipe.choices import AggregateForm
 from microagg.recipe.protect import requirements_of
 from microagg.releases.alike import classes_of, find_alike, whole_groups
 from microagg.releases.input import numbers_of_text
-from microagg.report.document import Report
-from microagg.report.results import (
+from microagg.reports.document import Report
+from microagg.reports.results import (
     BlockSizes,
     CellLoss,
     CellResults,
@@ -34,10 +34,10 @@ from microagg.report.results import (
     Part,
     ReportResults,
 )
-from microagg.report.sections.cells import BLOCKS_SHOWN
-from microagg.report.sections.correlations import CORRELATED
-from microagg.report.sections.measures import MOST_PAIRED
-from microagg.report.source import ReportRequest, ReportSource, random_rows
+from microagg.reports.sections.cells import BLOCKS_SHOWN
+from microagg.reports.sections.correlations import CORRELATED
+from microagg.reports.sections.measures import MOST_PAIRED
+from microagg.reports.source import ReportRequest, ReportSource, random_rows
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import encode
 from microagg.statements.exposure import Exposure, exposure_of

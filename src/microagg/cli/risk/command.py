@@ -53,13 +53,14 @@ def risk(
     """Say what a table gives away as it is: unique records, special uniques, risk in the population, intruders."""
     from microagg.recipe.recipe import Recipe
     from microagg.releases.input import read_table
-    from microagg.risk.assess import THRESHOLDS, assess_risk
+    from microagg.risks.assess import THRESHOLDS
+    from microagg.risks.assess import risk as assess
 
     chosen = flags.apply(Recipe.load(recipe))
     table = read_table(data, chosen)
     everyone = None if population is None else read_table(population, chosen)
     with shows_progress():
-        found = assess_risk(
+        found = assess(
             table,
             chosen,
             everyone,

@@ -10,9 +10,9 @@ from microagg.errors import InputError
 from microagg.recipe.recipe import Recipe
 from microagg.releases.folder.report import MANIFEST, REPORT, REPORT_JSON, write_beside_release
 from microagg.releases.report_results import QUICK, correlate, make_report
-from microagg.report.document import Report
-from microagg.report.results import MeasureResults, ReportResults
-from microagg.report.source import ReportRequest, ReportSource
+from microagg.reports.document import Report
+from microagg.reports.results import MeasureResults, ReportResults
+from microagg.reports.source import ReportRequest, ReportSource
 
 __all__ = ["report_on_parts"]
 

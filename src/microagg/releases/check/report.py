@@ -19,7 +19,7 @@ from microagg.tables.frames import Frame
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from microagg.report.source import ReportRequest
+    from microagg.reports.source import ReportRequest
 
 __all__ = ["check_report"]
 
@@ -55,7 +55,7 @@ def check_report(release: PublishedFolder) -> list[Finding]:
 def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
     from jinja2 import TemplateError
 
-    from microagg.report.document import Report
+    from microagg.reports.document import Report
 
     try:
         page = Report(facts).as_html()
@@ -74,7 +74,7 @@ def _check_page(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
 
 def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding:
     from microagg.releases.report_results import make_report
-    from microagg.report.sections import SECTIONS
+    from microagg.reports.sections import SECTIONS
 
     if release.statement is None:
         return Finding("report", False, "there is no statement that it could quote")
@@ -102,15 +102,15 @@ def _check_quotes(release: PublishedFolder, facts: Mapping[str, Any]) -> Finding
 
 def _made_of_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a report says of its own facts."""
-    from microagg.report.glossary import explain_names
-    from microagg.report.sections.summary import summarize
+    from microagg.reports.glossary import explain_names
+    from microagg.reports.sections.summary import summarize
 
     return {"summary": summarize(facts), "explained": explain_names(facts)}
 
 
 def _request_for(release: PublishedFolder, table: pa.Table) -> ReportRequest:
     """What a report on a table with the release's statement and manifest is made from."""
-    from microagg.report.source import ReportRequest
+    from microagg.reports.source import ReportRequest
 
     files = {name: one for name, one in release.hashes.items() if name not in (REPORT, REPORT_JSON)}
     frame = Frame.wrap(table)
@@ -155,7 +155,7 @@ def _unlike(request: ReportRequest, again: Sequence[Mapping[str, Any]], facts: S
 
 def _described_alike(request: ReportRequest, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The description with those categories named that the report names: which were frequent in the original, too."""
-    from microagg.report.distributions import public_categories
+    from microagg.reports.distributions import public_categories
 
     if not mine["distribution"]["type"] == theirs["distribution"]["type"] == "categories":
         return mine
@@ -170,7 +170,7 @@ def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> 
     """Measures are known ones, in the usual form; those that the released table alone decides have their value."""
     from microagg.evaluation.measures import all_measures
     from microagg.releases.report_results import measure_release_alone
-    from microagg.report.sections.measures import describe_publicly, describe_value
+    from microagg.reports.sections.measures import describe_publicly, describe_value
 
     shown = [*measures["utility"], *measures["risk"]]
     known = {one.name for one in all_measures()}

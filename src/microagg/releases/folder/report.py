@@ -23,7 +23,7 @@ from microagg.statements.manifest import sha256_of_file
 from microagg.tables.frames import Frame
 
 if TYPE_CHECKING:
-    from microagg.report.document import Report
+    from microagg.reports.document import Report
 
 __all__ = [
     "MANIFEST",
@@ -228,7 +228,7 @@ def report_on_tables(
     """
     from microagg.evaluation.alignment import align
     from microagg.releases.report_results import make_report
-    from microagg.report.source import ReportRequest
+    from microagg.reports.source import ReportRequest
 
     saved = SavedRelease.open(released) if released.is_dir() else None
     table = released if saved is None else saved.table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse
 
 from microagg._version import __version__
-from microagg.report.figures import bar_chart, histogram
+from microagg.reports.figures import bar_chart, histogram
 from microagg.studio.pages.pictures import frontier_picture, number
 from microagg.studio.pages.words import Terms
 from microagg.studio.uploads import bytes_phrase

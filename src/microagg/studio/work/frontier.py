@@ -16,7 +16,7 @@ from microagg.frontier.store import SweepOutcome
 from microagg.frontier.sweep import sweep
 from microagg.frontier.text import in_the_middle
 from microagg.recipe.recipe import Recipe
-from microagg.report.source import random_rows
+from microagg.reports.source import random_rows
 from microagg.studio.work.table import Tell, table_for
 from microagg.tables.frames import Frame
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.recipe.recipe import Recipe
-from microagg.risk.assess import assess_risk
+from microagg.risks.assess import risk
 from microagg.studio.work.table import Tell, table_for
 
 __all__ = ["count_risk"]
@@ -15,7 +15,7 @@ __all__ = ["count_risk"]
 def count_risk(path: str, recipe: str, folder: str, tell: Tell) -> dict[str, Any]:
     """The risk of a table, on all its records."""
     chosen = Recipe.loads(recipe, folder=folder)
-    found = assess_risk(table_for(Path(path), chosen), chosen)
+    found = risk(table_for(Path(path), chosen), chosen)
     title, *sections = str(found).split("\n\n")
     told = []
     for section in sections[:-1]:  # the last says that nothing of it is for publication, as the page does

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 from microagg.statements.exposure_text import describe_exposure
 
 __all__ = ["EXPOSURE", "quoted_or_counted"]

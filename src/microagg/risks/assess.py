@@ -24,7 +24,7 @@ from microagg.evaluation.disclosure.special_uniques import SpecialUniques, find_
 from microagg.evaluation.diversity import agreeing_records
 from microagg.evaluation.result import PerRecord, Values
 from microagg.recipe.recipe import Recipe
-from microagg.risk.assessment import (
+from microagg.risks.assessment import (
     AgreeingRecords,
     CombinationCounts,
     EstimatedRisk,
@@ -41,13 +41,13 @@ from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
 
-__all__ = ["THRESHOLDS", "assess_risk"]
+__all__ = ["THRESHOLDS", "risk"]
 
 THRESHOLDS = (0.1,)
 _RULE_OF_THREE = 3
 
 
-def assess_risk(
+def risk(
     table: Any,
     recipe: Recipe,
     population: Any = None,
@@ -90,14 +90,14 @@ def assess_risk(
     >>> recipe = microagg.Recipe(k=2, attributes={
     ...     "age": {"role": "quasi_identifier", "kind": "numeric"},
     ...     "sex": {"role": "quasi_identifier", "kind": "nominal"}, "pay": "confidential"})
-    >>> found = microagg.assess_risk(people, recipe)
+    >>> found = microagg.risk(people, recipe)
     >>> found.combinations.unique, found.special_uniques.records, found.prosecutor.average
     (2, 2, 0.75)
     """
     if not isinstance(recipe, Recipe):
         raise ParameterError("recipe must be a microagg.Recipe: Recipe(k=..., attributes={...}) or Recipe.load(path)")
     check_parameters(
-        "assess_risk",
+        "risk",
         {"largest_msu": Optional(Integer(1)), "sampling_fraction": Optional(Real(0.0, 1.0, open_low=True))},
         {"largest_msu": largest_msu, "sampling_fraction": sampling_fraction},
     )

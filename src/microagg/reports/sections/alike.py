@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import FloatArray, IntArray
-from microagg.report.disclosure import pool_bins
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.disclosure import pool_bins
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["AGREED", "ALIKE"]
 

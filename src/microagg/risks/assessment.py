@@ -9,7 +9,7 @@ from typing import Any
 
 from microagg.evaluation.disclosure.scenarios import Scenario
 from microagg.evaluation.result import PerRecord
-from microagg.risk.text import describe_risk
+from microagg.risks.text import describe_risk
 
 __all__ = [
     "AgreeingRecords",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["ABOUT"]
 

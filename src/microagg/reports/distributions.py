@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from microagg._typing import FloatArray
-from microagg.report.disclosure import nice_step, pool_bins, pool_categories, public_step, round_to
+from microagg.reports.disclosure import nice_step, pool_bins, pool_categories, public_step, round_to
 from microagg.schema.attribute import Attribute
 from microagg.tables.frames import Column
 

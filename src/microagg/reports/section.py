@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from microagg.report.source import ReportSource
+from microagg.reports.source import ReportSource
 
 __all__ = ["Section"]
 

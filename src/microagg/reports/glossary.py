@@ -7,7 +7,7 @@ from typing import Any
 
 from microagg.explanations.explanation import Explanation
 from microagg.explanations.of_catalogues import explained_guarantees, explained_measures, explained_methods
-from microagg.report.plain import title_of
+from microagg.reports.plain import title_of
 
 __all__ = ["explain_names"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from microagg.report.plain import percent
+from microagg.reports.plain import percent
 
 __all__ = ["bar_chart", "bars_from", "counted_classes", "histogram", "rows_of_bars", "shade", "sizes_of"]
 

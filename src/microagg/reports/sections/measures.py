@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from microagg.evaluation.result import Evaluation, Measure
-from microagg.report.disclosure import coarse
-from microagg.report.plain import in_words, title_of
-from microagg.report.results import MeasureResults
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.disclosure import coarse
+from microagg.reports.plain import in_words, title_of
+from microagg.reports.results import MeasureResults
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["MEASURES", "MOST_PAIRED", "describe_publicly", "describe_value"]
 

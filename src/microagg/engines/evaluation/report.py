@@ -1,4 +1,4 @@
-"""``microagg.write_report``: a page about any released table, as ``microagg report`` writes it."""
+"""``microagg.report``: a page about any released table, as ``microagg report`` writes it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from microagg.releases.folder.saved import SavedRelease
 from microagg.releases.input import read_released, read_table
 from microagg.tables.databases.address import is_address
 
-__all__ = ["write_report"]
+__all__ = ["report"]
 
 
-def write_report(
+def report(
     original: Any,
     released: str | os.PathLike[str],
     path: str | os.PathLike[str],

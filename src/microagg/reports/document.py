@@ -9,12 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
-from microagg.report.figures import bar_chart, bars_from, counted_classes, histogram, rows_of_bars, shade, sizes_of
-from microagg.report.glossary import explain_names
-from microagg.report.plain import named, percent
-from microagg.report.sections import SECTIONS
-from microagg.report.sections.summary import summarize
-from microagg.report.source import ReportSource
+from microagg.reports.figures import bar_chart, bars_from, counted_classes, histogram, rows_of_bars, shade, sizes_of
+from microagg.reports.glossary import explain_names
+from microagg.reports.plain import named, percent
+from microagg.reports.sections import SECTIONS
+from microagg.reports.sections.summary import summarize
+from microagg.reports.source import ReportSource
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -100,7 +100,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(
-        loader=PackageLoader("microagg.report"),
+        loader=PackageLoader("microagg.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable,

@@ -9,15 +9,15 @@ import numpy as np
 
 from microagg.errors import TableError
 from microagg.recipe.choices import AggregateForm, Draws
-from microagg.report.distributions import (
+from microagg.reports.distributions import (
     categories_before_and_after,
     numbers_before_and_after,
     public_categories,
     public_numbers,
 )
-from microagg.report.plain import percent
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.plain import percent
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.units import unit_codes
 from microagg.tables.frames import Column

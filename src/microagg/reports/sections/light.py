@@ -18,11 +18,11 @@ from microagg.privacy.requirement import (
 )
 from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.recipe.output import RowOrder
-from microagg.report.plain import count_of, named
-from microagg.report.section import Section
-from microagg.report.sections.exposure import quoted_or_counted
-from microagg.report.sections.guarantees import verdict
-from microagg.report.source import ReportSource
+from microagg.reports.plain import count_of, named
+from microagg.reports.section import Section
+from microagg.reports.sections.exposure import quoted_or_counted
+from microagg.reports.sections.guarantees import verdict
+from microagg.reports.source import ReportSource
 from microagg.schema.attribute import Role
 
 __all__ = ["LIGHT", "RULE"]

@@ -6,19 +6,19 @@ without facts of its own shows those of others.
 
 from __future__ import annotations
 
-from microagg.report.section import Section
-from microagg.report.sections.about import ABOUT
-from microagg.report.sections.alike import ALIKE
-from microagg.report.sections.attributes import ATTRIBUTES
-from microagg.report.sections.budget import BUDGET
-from microagg.report.sections.cells import CELLS
-from microagg.report.sections.correlations import CORRELATIONS
-from microagg.report.sections.exposure import EXPOSURE
-from microagg.report.sections.guarantees import GUARANTEES, VERDICT
-from microagg.report.sections.light import LIGHT
-from microagg.report.sections.measures import MEASURES
-from microagg.report.sections.noise import NOISE
-from microagg.report.sections.procedure import PROCEDURE
+from microagg.reports.section import Section
+from microagg.reports.sections.about import ABOUT
+from microagg.reports.sections.alike import ALIKE
+from microagg.reports.sections.attributes import ATTRIBUTES
+from microagg.reports.sections.budget import BUDGET
+from microagg.reports.sections.cells import CELLS
+from microagg.reports.sections.correlations import CORRELATIONS
+from microagg.reports.sections.exposure import EXPOSURE
+from microagg.reports.sections.guarantees import GUARANTEES, VERDICT
+from microagg.reports.sections.light import LIGHT
+from microagg.reports.sections.measures import MEASURES
+from microagg.reports.sections.noise import NOISE
+from microagg.reports.sections.procedure import PROCEDURE
 
 __all__ = ["SECTIONS"]
 

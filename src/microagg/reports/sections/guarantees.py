@@ -20,9 +20,9 @@ from microagg.privacy.requirement import (
     Requirement,
 )
 from microagg.recipe.choices import AggregateForm
-from microagg.report.section import Section
-from microagg.report.sections.classes import QUANTITIES
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.sections.classes import QUANTITIES
+from microagg.reports.source import ReportSource
 from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
 
 __all__ = ["GUARANTEES", "VERDICT", "verdict"]

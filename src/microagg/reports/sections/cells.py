@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from microagg.report.disclosure import coarse
-from microagg.report.results import BlockSizes, CellLoss, Part
-from microagg.report.section import Section
-from microagg.report.sections.classes import describe_classes
-from microagg.report.source import ReportSource
+from microagg.reports.disclosure import coarse
+from microagg.reports.results import BlockSizes, CellLoss, Part
+from microagg.reports.section import Section
+from microagg.reports.sections.classes import describe_classes
+from microagg.reports.source import ReportSource
 
 __all__ = ["BLOCKS_SHOWN", "CELLS"]
 

@@ -9,7 +9,7 @@ from microagg.tables.phrases import columns_phrase, names_phrase
 
 if TYPE_CHECKING:
     from microagg.evaluation.disclosure.scenarios import Scenario
-    from microagg.risk.assessment import RiskAssessment, SpecialUniqueCounts
+    from microagg.risks.assessment import RiskAssessment, SpecialUniqueCounts
 
 __all__ = ["chance_phrase", "describe_risk", "percent", "records_phrase"]
 

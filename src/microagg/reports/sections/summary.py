@@ -12,7 +12,7 @@ from typing import Any
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
 from microagg.privacy.promises.drawn import sources_words
 from microagg.privacy.unit_clauses import WHOLE_UNIT
-from microagg.report.plain import count_of, named, percent
+from microagg.reports.plain import count_of, named, percent
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["summarize"]

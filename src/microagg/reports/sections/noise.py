@@ -6,8 +6,8 @@ import math
 import re
 from typing import Any
 
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["NOISE"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from microagg._version import __version__
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["PROCEDURE"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 
 __all__ = ["CORRELATED", "CORRELATIONS"]
 

@@ -17,7 +17,7 @@ from microagg.privacy.requirement import (
     RECURSIVE_C_L,
     T_CLOSENESS,
 )
-from microagg.report.results import ClassesFound
+from microagg.reports.results import ClassesFound
 
 __all__ = ["QUANTITIES", "describe_classes"]
 

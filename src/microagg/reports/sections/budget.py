@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from microagg.report.section import Section
-from microagg.report.source import ReportSource
+from microagg.reports.section import Section
+from microagg.reports.source import ReportSource
 from microagg.statements.total import SpentSoFar
 
 __all__ = ["BUDGET"]

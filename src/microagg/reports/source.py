@@ -13,8 +13,8 @@ from microagg._typing import IntArray
 from microagg.evaluation.result import RowKind
 from microagg.methods.output import Block
 from microagg.recipe.recipe import Recipe
-from microagg.report.disclosure import least_of
-from microagg.report.results import ReportResults
+from microagg.reports.disclosure import least_of
+from microagg.reports.results import ReportResults
 from microagg.schema.schema import Schema
 from microagg.tables.frames import Frame
 
