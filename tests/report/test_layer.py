@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 
 import microagg.reports
-
 from microagg.reports.document import Report
 from microagg.reports.sections import SECTIONS
 
