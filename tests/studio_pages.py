@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,12 @@ kind = "nominal"
 role = "confidential"
 kind = "numeric"
 """
+
+
+def run_apart(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a thread of its own: that of the tests may hold the loop that drives a browser."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, coroutine).result()
 
 
 @dataclass
@@ -103,7 +111,7 @@ class Browser:
         async def send(message: Any) -> None:
             said.append(message)
 
-        asyncio.run(self.app(scope, receive, send))
+        run_apart(self.app(scope, receive, send))
         start, *rest = said
         found = [(key.decode().lower(), value.decode("latin-1")) for key, value in start["headers"]]
         return Answer(start["status"], found, b"".join(one.get("body", b"") for one in rest))

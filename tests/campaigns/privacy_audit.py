@@ -168,11 +168,15 @@ def _too_little_noise() -> str:
 
 
 def _aligned() -> str:
-    """Records of one run publish equal values: with the first replaced they never do."""
+    """Records of one run publish equal values: with the first replaced they do in 4 % of the runs, by clamping.
+
+    So they differ in about 576 +- 5 of the 600 runs that are counted, and in none before: a bound of 3.3 or more. Ten
+    standard deviations below that, the bound is still above 3.
+    """
     recipe = _recipe({"x": X}, "dp_individual_ranking", k=2, privacy={"form": "aligned", "monotone": "off"})
 
     def together(table: Table) -> np.ndarray:
-        runs = [_published(table, recipe, OpenDPNoise())["x"] for _ in range(RUNS)]
+        runs = [_published(table, recipe, OpenDPNoise())["x"] for _ in range(4 * RUNS)]
         return np.array([[float(values[0] == values[1])] for values in runs])
 
     bound = lower_bound(together({"x": [0, 1, 1000, 1001]}), together({"x": [1024, 1, 1000, 1001]}))

@@ -64,6 +64,7 @@ class Visit:
 
     def look(self, name):
         """Nobody is shut out of this screen, in light or dark; and a picture of it, if pictures are wanted."""
+        self.page.wait_for_load_state("load")  # a page without its style yet has colours of the browser's own
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
         for scheme in ("dark", "light"):
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -75,6 +76,11 @@ class Visit:
             if PICTURES and scheme == "light" and name in PICTURED:
                 self.page.evaluate("() => scrollTo(0, 0)")
                 self.page.screenshot(path=Path(PICTURES) / f"{name}.png", caret="initial")
+
+    def follow(self, words, screen):
+        """Click a link, and wait until its screen is there."""
+        self.page.click(f"text={words}")
+        self.page.wait_for_url(re.compile(rf"/{screen}\b"))
 
     def command(self):
         return self.page.inner_text(".command code")
@@ -154,7 +160,7 @@ def test_the_steward_s_way_by_mouse(running, visit, survey, tmp_path):
     assert "records of 8 columns" in page.inner_text("main")
     steward.look("table")
 
-    page.click("text=Next: what each column means")
+    steward.follow("Next: what each column means", "roles")
     page.select_option("#role-7", "confidential")  # health
     page.wait_for_selector(".role-cell.confidential #role-7")
     steward.settled()
@@ -178,12 +184,12 @@ def test_the_steward_s_way_by_mouse(running, visit, survey, tmp_path):
     assert page.query_selector(".way .count") is None
     steward.look("roles")
 
-    page.click("text=Next: what the table gives away")
+    steward.follow("Next: what the table gives away", "risk")
     steward.run(lambda: page.click("#count"))
     assert "are unique" in page.inner_text("main")
     steward.look("risk")
 
-    page.click("text=Next: which release")
+    steward.follow("Next: which release", "frontier")
     for name in ("near_optimal",):
         page.uncheck(f"#method-{name}")
     page.check("#method-pcp")
@@ -208,7 +214,7 @@ def test_the_steward_s_way_by_mouse(running, visit, survey, tmp_path):
     steward.look("release")
     command = steward.command()
 
-    page.click("text=Next: what is promised")
+    steward.follow("Next: what is promised", "statement")
     assert "k-anonymity (k = 4)" in page.inner_text("main")
     for field, words in {"title": "Survey", "holder": "Office", "purpose": "Research", "name": "A. Steward"}.items():
         page.fill(f"#s-{field}", words)
@@ -216,7 +222,7 @@ def test_the_steward_s_way_by_mouse(running, visit, survey, tmp_path):
     page.wait_for_selector("text=is signed by A. Steward")
     steward.look("statement")
 
-    page.click("text=Next: download")
+    steward.follow("Next: download", "download")
     steward.look("download")
     with page.expect_download() as download:
         page.click("#get-release")
@@ -229,14 +235,14 @@ def test_the_steward_s_way_by_mouse(running, visit, survey, tmp_path):
     assert (again / "table.csv").read_bytes() == (released / "table.csv").read_bytes()
     assert (again / "statement.json").read_bytes() == (released / "statement.json").read_bytes()
 
-    page.click("text=Compare it with others")
+    steward.follow("Compare it with others", "compare")
     page.set_input_files("#file", released / "table.csv")
     page.click("#send")
     page.wait_for_selector("text=(another tool's)")
     steward.run(lambda: page.click("#compare"))
     assert page.locator(".side-by-side").count() == 2
     steward.look("compare")
-    page.click("text=Edit as text")
+    steward.follow("Edit as text", "recipe")
     steward.look("recipe")
     page.reload()
     assert 'method = "' in page.input_value("#text")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from http.cookies import SimpleCookie
 
 import pytest
 
-from studio_pages import ORIGIN, PORT, Browser, open_studio, with_project
+from studio_pages import ORIGIN, PORT, Browser, open_studio, run_apart, with_project
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +117,7 @@ def test_no_websocket_is_spoken(opened):
 
         await browser.app({"type": "websocket", "path": "/", "headers": []}, receive, send)
 
-    asyncio.run(run())
+    run_apart(run())
     assert [one["type"] for one in said] == ["websocket.close"]
 
 
