@@ -1,0 +1,110 @@
+"""What the studio keeps, and says of it: one studio per table, results of their own file, words that are true."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+
+import pytest
+
+from studio_pages import RECIPE, SURVEY, open_studio, with_project
+
+SAID = {"back": "/roles"}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    studio, browser, _ = open_studio(tmp_path)
+    project = with_project(studio, tmp_path)
+    yield studio, browser, project
+    studio.close()
+
+
+def recipe_of(project):
+    return tomllib.loads(project.recipe_text)
+
+
+def set_key(browser, keys, value, form="text"):
+    return browser.post("/recipe/set", {"key": json.dumps(keys), "form": form, "value": value, **SAID})
+
+
+def test_a_table_is_open_in_one_studio_at_a_time(tmp_path):
+    (tmp_path / "state").mkdir(mode=0o700)
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    first, second = (open_studio(tmp_path / "state")[0] for _ in range(2))
+    for one in (first, second):
+        one.jobs.start = lambda *_: None  # reading it is another test's
+    first.open_file(path)
+    first.open_file(path)  # again, in the same one
+    with pytest.raises(ValueError, match="open in another studio"):
+        second.open_file(path)
+    assert second.project is None
+    other = tmp_path / "other.csv"
+    other.write_text(SURVEY)
+    first.open_file(other)  # the first table is free again
+    with pytest.raises(ValueError, match="no recipe named"):
+        second.open_file(path, recipe=tmp_path / "no.toml")
+    third, _, _ = open_studio(tmp_path / "state")
+    third.jobs.start = lambda *_: None
+    third.open_file(path)  # who failed to open it does not keep it
+    third.close()
+    second.open_file(path)
+    for one in (first, second):
+        one.close()
+
+
+def test_a_run_folder_that_is_none_of_ours_stops_no_studio(tmp_path):
+    from microagg.studio.places import RunFolder
+
+    strange = tmp_path / "run-strange"
+    strange.mkdir()
+    (strange / "lock").symlink_to(tmp_path / "elsewhere")
+    RunFolder(tmp_path).remove()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_results_of_a_file_that_has_changed_are_said_to_be_old(opened):
+    from microagg.studio.project import Project
+
+    studio, browser, project = opened
+    project.keep_result("risk", {"title": "x"}, digest=project.digest)
+    project.facts["file_state"] = project.file_state
+    assert not project.result("risk")["is_old"]
+    assert "has changed on disk" not in browser.get("/table").text
+    project.source.write_text(SURVEY + "p7,64,north,low,20\n")
+    assert project.result("risk")["is_old"]
+    assert Project(project.source, project.typed, project.folder).result("risk")["is_old"]  # as after a restart
+    assert "has changed on disk since it was read" in browser.get("/table").text
+    asked = []
+    studio.jobs.start = lambda *order: asked.append(order)
+    browser.post("/table/read", {"as_before": "1", "back": "/table"})
+    ((name, _, _, done),) = asked
+    assert name == "look"
+    done({"draft": "", "columns": [], "records": 7})
+    assert not project.has_changed
+    project.source.unlink()
+    assert project.result("risk")["is_old"]
+
+
+def test_a_file_that_is_sent_again_finds_its_results(tmp_path):
+    from microagg.studio.project import Project
+
+    found = []
+    for name in ("a", "b"):  # another place, another time
+        path = tmp_path / f"{name}.csv"
+        path.write_text(SURVEY)
+        project = Project(path, "survey.csv", tmp_path / "folder", content="survey.csv 120 abc")
+        project.history.add(RECIPE, "given")
+        found.append(project.digest)
+    assert found[0] == found[1]
+
+
+def test_signing_and_remarks_make_no_release_old(opened):
+    _, _, project = opened
+    made = project.new_release("survey")
+    project.history.add("# a remark\n" + project.recipe_text + '[about]\ntitle = "x"\n[sweep]\nk = [2]\n', "given")
+    assert not project.decides_otherwise(made)
+    project.history.add(project.recipe_text.replace("k = 2 ", "k = 3 "), "given")
+    assert project.decides_otherwise(made)
