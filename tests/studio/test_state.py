@@ -108,3 +108,25 @@ def test_signing_and_remarks_make_no_release_old(opened):
     assert not project.decides_otherwise(made)
     project.history.add(project.recipe_text.replace("k = 2 ", "k = 3 "), "given")
     assert project.decides_otherwise(made)
+
+
+def test_a_frontier_that_fills_in_shows_no_points_of_an_earlier_one(opened, tmp_path):
+    from microagg.studio.work.frontier import measure_frontier
+
+    _, _, project = opened
+    swept = '[sweep]\nmethods = ["mdav"]\nk = [2, 3]\nmeasures = ["SSE_SST", "distance_linkage"]\n'
+    told = []
+
+    def measure(recipe):
+        into = str(tmp_path / "frontier")
+        return measure_frontier(str(project.source), recipe, str(tmp_path), into, None, None, None, 1, told.append)
+
+    measure(RECIPE + swept)
+    told.clear()
+    project.source.write_text(SURVEY.replace(",31,", ",91,").replace(",62,", ",12,"))
+    found = measure(RECIPE + swept)
+    values = {one["name"]: one["values"] for one in found["points"]}
+    assert told
+    for partial in told:
+        for one in partial["points"]:
+            assert one["values"] == values[one["name"]]
