@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 
@@ -110,6 +111,53 @@ def test_signing_and_remarks_make_no_release_old(opened):
     assert project.decides_otherwise(made)
 
 
+def test_a_text_that_is_not_saved_outlives_a_reload_and_belongs_to_its_table(opened, tmp_path):
+    studio, browser, project = opened
+    before, version = project.recipe_text, project.history.version
+    browser.post("/recipe/write", {"text": "k = = 3 # mine", "version": version, "back": "/recipe"})
+    assert all("k = = 3 # mine" in browser.get("/recipe").text for _ in range(3))
+    set_key(browser, ["k"], "9", "number")
+    browser.post("/recipe/write", {"text": before + "# mine\n", "version": version, "back": "/recipe"})
+    assert recipe_of(project)["k"] == 9  # what was set meanwhile is not overwritten unread
+    page = browser.get("/recipe").text
+    assert "changed on another page meanwhile" in page
+    shown = re.search(r'name="version" value="(\d+)"', page)[1]
+    browser.post("/recipe/write", {"text": before + "# mine\n", "version": shown, "back": "/recipe"})
+    assert project.recipe_text == before + "# mine\n"
+    assert "not saved yet" not in browser.get("/recipe").text
+    browser.post("/recipe/write", {"text": "k = = 4", "version": shown, "back": "/recipe"})
+    browser.post("/recipe/write", {"text": "k = = 4", "version": shown, "do": "discard", "back": "/recipe"})
+    assert "k = = 4" not in browser.get("/recipe").text
+    browser.post("/recipe/write", {"text": "k = = 5", "version": shown, "back": "/recipe"})
+    (tmp_path / "second").mkdir()
+    studio.project = project.__class__(project.source, project.typed, tmp_path / "second")
+    assert "k = = 5" not in browser.get("/recipe").text
+
+
+def test_a_question_is_settled_also_after_another_edit(opened):
+    _, browser, project = opened
+    asked = next(one for one in project.questions if one.column is None)
+    set_key(browser, ["attributes", "income", "weight"], "2", "number")
+    project.history.add("# one more line\n" + project.recipe_text, "given")
+    fields = {"line": str(asked.line), "topic": asked.topic, "asked": asked.text, "back": "/roles"}
+    browser.post("/recipe/settle", fields)
+    assert [one.column for one in project.questions] == ["age"]
+    version = project.history.version
+    browser.post("/recipe/settle", fields)  # twice is once
+    assert project.history.version == version
+
+
+def test_who_ends_a_job_stays_on_the_page(opened):
+    _, browser, _ = opened
+    for came, led in (
+        ("http://127.0.0.1:8765/frontier?point=a", "/frontier?point=a"),
+        ("http://evil.example/frontier", "/frontier"),
+        ("http://127.0.0.1:8765/nothing", "/table"),
+        ("", "/table"),
+    ):
+        assert browser.post("/job/cancel", {}, referer=came).header("location") == led
+
+
 def test_a_frontier_that_fills_in_shows_no_points_of_an_earlier_one(opened, tmp_path):
     from microagg.studio.work.frontier import measure_frontier
 
@@ -130,3 +178,9 @@ def test_a_frontier_that_fills_in_shows_no_points_of_an_earlier_one(opened, tmp_
     for partial in told:
         for one in partial["points"]:
             assert one["values"] == values[one["name"]]
+
+
+def test_a_form_that_nests_without_end_is_refused_in_words(opened):
+    _, browser, _ = opened
+    browser.post("/recipe/set", {"key": "[" * 100_000, "value": "1", **SAID})
+    assert "a key that cannot be read" in browser.get("/roles").text
