@@ -147,6 +147,17 @@ def test_a_question_is_settled_also_after_another_edit(opened):
     assert project.history.version == version
 
 
+def test_a_role_answers_what_is_asked_about_it_and_not_how_values_are_read(opened):
+    _, browser, project = opened
+    asked = "# DECIDE: does '-' (3 records) stand for missing, or is it a category?\n# DECIDE: is it known?\n"
+    project.history.add(RECIPE.replace("[attributes.region]\n", f"[attributes.region]\n{asked}"), "given")
+    set_key(browser, ["attributes", "region", "role"], "confidential")
+    left = [one.text for one in project.questions if one.column == "region"]
+    assert left == ["does '-' (3 records) stand for missing, or is it a category?"]
+    browser.post("/roles/columns", {"column": ["region"], "do": "settle", **SAID})
+    assert not [one for one in project.questions if one.column == "region"]
+
+
 def test_who_ends_a_job_stays_on_the_page(opened):
     _, browser, _ = opened
     for came, led in (
