@@ -169,6 +169,75 @@ def test_who_ends_a_job_stays_on_the_page(opened):
         assert browser.post("/job/cancel", {}, referer=came).header("location") == led
 
 
+def made_here(studio, project, recipe=None, seed=None):
+    """A release that was made and checked, without a process that does it."""
+    from microagg.studio.work.release import make_release
+
+    if recipe is not None:
+        project.history.add(recipe, "given")
+    made = replace(project.new_release("survey"), seed=seed)
+    facts = studio.run.folder("internal") / "facts.html"
+    found = make_release(
+        str(project.source), project.recipe_text, str(project.folder), str(project.folder_of(made)),
+        seed, None, None, False, str(facts), lambda _: None,
+    )  # fmt: skip
+    project.described[made.number] = found.pop("facts")
+    project.keep_release(replace(made, **found))
+    return project.release(made.number)
+
+
+def test_a_recipe_to_publish_has_no_remarks_about_the_original(opened):
+    studio, browser, project = opened
+    made_here(studio, project, project.recipe_text + "# 4711 values are missing in the original\n")
+    text = browser.get("/download/1/recipe.toml").text
+    assert tomllib.loads(text)["k"] == 2
+    assert "#" not in text
+    assert "4711" in browser.get("/recipe.toml").text  # for the table's holder
+
+
+PRIVATE = """\
+method = "dp_individual_ranking"
+k = 2
+[privacy]
+epsilon = 1.0
+[attributes.id]
+role = "identifier"
+[attributes.age]
+role = "quasi_identifier"
+kind = "numeric"
+bounds = [0, 120]
+[attributes.region]
+role = "identifier"
+[attributes.education]
+role = "identifier"
+[attributes.income]
+role = "identifier"
+"""
+
+
+def test_a_statement_says_counted_only_of_what_can_be_counted(opened):
+    studio, browser, project = opened
+    made_here(studio, project)
+    assert "they were counted on the written file, and hold" in browser.get("/statement").text
+    made_here(studio, project, PRIVATE)
+    text = browser.get("/statement").text
+    assert "they follow from how the table was made, and cannot be counted on it" in text
+    assert "counted on the written file, and hold" not in text
+
+
+def test_a_release_whose_check_fails_is_nowhere_said_to_hold(opened):
+    studio, browser, project = opened
+    made = made_here(studio, project)
+    assert 'class="verdict holds"' in browser.get("/release").text
+    project.keep_release(replace(made, holds=False, findings=[{"name": "table", "holds": False, "detail": "x"}]))
+    for screen in ("release", "statement"):
+        text = browser.get(f"/{screen}").text
+        assert 'class="verdict fails"' in text
+        assert "and holds" not in text
+        assert "and hold." not in text
+    assert "do not publish them" in browser.get("/download").text
+
+
 def test_a_frontier_that_fills_in_shows_no_points_of_an_earlier_one(opened, tmp_path):
     from microagg.studio.work.frontier import measure_frontier
 
