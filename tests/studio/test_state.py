@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from optional_packages import need
 from studio_pages import RECIPE, SURVEY, open_studio, with_project
 
 SAID = {"back": "/roles"}
@@ -260,7 +261,38 @@ def test_a_frontier_that_fills_in_shows_no_points_of_an_earlier_one(opened, tmp_
             assert one["values"] == values[one["name"]]
 
 
+def test_thousands_of_categories_stop_no_page(opened):
+    import time
+
+    _, browser, project = opened
+    parents = {f'town "{i}"': f"land {i // 100}" for i in range(8_000)} | {f"land {i}": "all" for i in range(80)}
+    outline = ["all"]
+    for place, town in enumerate(list(parents)[:8_000]):
+        outline += [f"  land {place // 100}"] if place % 100 == 0 else []
+        outline.append(f"    {town}")
+    began = time.process_time()
+    browser.post("/roles/taxonomy", {"name": "region", "outline": "\n".join(outline), **SAID})
+    set_key(browser, ["attributes", "education", "kind"], "ordinal")
+    order = [f"grade {i}" for i in range(8_000)]
+    set_key(browser, ["attributes", "education", "categories"], "\n".join(order), "lines")
+    assert time.process_time() - began < 12  # minutes, if it grew by the square
+    declared = recipe_of(project)["attributes"]
+    assert declared["region"]["taxonomy"] == parents
+    assert declared["education"]["categories"] == order
+    assert "# What was decided." in project.recipe_text
+
+
 def test_a_form_that_nests_without_end_is_refused_in_words(opened):
     _, browser, _ = opened
     browser.post("/recipe/set", {"key": "[" * 100_000, "value": "1", **SAID})
     assert "a key that cannot be read" in browser.get("/roles").text
+
+
+def test_a_form_whose_names_never_end_is_refused(tmp_path):
+    need("starlette")
+    from microagg.studio.uploads import Upload
+
+    hear = Upload(tmp_path, 100).callbacks()["on_header_field"]
+    hear(b"a" * 10_000, 0, 10_000)
+    with pytest.raises(ValueError, match="a form that cannot be read"):
+        hear(b"a" * 10_000, 0, 10_000)
