@@ -296,3 +296,18 @@ def test_a_form_whose_names_never_end_is_refused(tmp_path):
     hear(b"a" * 10_000, 0, 10_000)
     with pytest.raises(ValueError, match="a form that cannot be read"):
         hear(b"a" * 10_000, 0, 10_000)
+
+
+def test_units_that_nobody_can_see_on_the_file_are_not_said_to_be_counted_on_it(opened):
+    studio, browser, project = opened
+    made_here(studio, project, RECIPE + '[unit]\nkey = "id"\n')
+    release, statement = browser.get("/release").text, browser.get("/statement").text
+    assert "units were counted when it was made, and cannot be counted on it" in release
+    assert "units only when it was made" in statement
+    assert "and hold." not in statement
+
+
+def test_diversity_is_counted_too(opened):
+    studio, browser, project = opened
+    made_here(studio, project, RECIPE + "[protect.income]\ndistinct_l = 2\n")
+    assert "they were counted on the written file, and hold" in browser.get("/statement").text

@@ -60,7 +60,7 @@ def statement_of(project: Project, made: Made) -> dict[str, Any]:
             }
             for one in read.guarantees
         ],
-        "verdict": _verdict(made, read),
+        "verdict": _verdict(made, read, saved.recipe),
         "requirements": [one.description for one in read.requirements],
         "exposed": describe_exposure(content.get("exposure") or ()),
         "budget": content.get("budget"),
@@ -69,7 +69,7 @@ def statement_of(project: Project, made: Made) -> dict[str, Any]:
     }
 
 
-def _verdict(made: Made, read: Statement) -> tuple[str, str]:
+def _verdict(made: Made, read: Statement, recipe: Recipe) -> tuple[str, str]:
     """How things stand with a release, in a word for the page's style and a sentence."""
     if made.findings and not made.holds:
         return (
@@ -80,14 +80,14 @@ def _verdict(made: Made, read: Statement) -> tuple[str, str]:
         if read.seeded:
             return "research", "Not for publication: it was made with a fixed seed, for research."
         return "fails", "Not for publication: nothing is promised, or not all of it holds."
-    counted = [one.counted for one in read.guarantees]
+    counted = [one.counted or one.of_confidential_values for one in read.guarantees]
     words = "they were counted on the written file, and hold"
     if not any(counted):
         words = "they follow from how the table was made, and cannot be counted on it"
+    elif recipe.unit is not None:
+        words = "records were counted on the written file; units only when it was made, as they cannot be seen on it"
     elif not all(counted):
-        words = (
-            "those that can be counted were counted on the written file, and hold; the others follow from its making"
-        )
+        words = "what can be counted was counted on the written file, and holds; the rest follows from how it was made"
     return "holds", f"It may be published as far as its promises go: {words}."
 
 
