@@ -182,7 +182,7 @@ def notice_of_numbers(values: Any) -> Notice:
     distinct, counts = np.unique(np.asarray(values)[np.isfinite(values)], return_counts=True)
     if _are_dates(distinct):
         return Notice("its numbers look like dates written as %Y%m%d: is that right?", date_formats=("%Y%m%d",))
-    suspects = [place for place, value in enumerate(distinct) if float(value) in _SENTINELS]
+    suspects = np.flatnonzero(np.isin(distinct, list(_SENTINELS))).tolist()
     if not suspects:
         return Notice()
     rest = np.delete(distinct, suspects)
