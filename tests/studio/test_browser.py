@@ -338,6 +338,51 @@ def test_what_is_typed_outlives_a_job_and_narrow_pages_do_not_scroll_sideways(ru
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 400, screen
 
 
+def test_what_is_chosen_and_unfolded_outlives_a_job(running, visit, survey):
+    guest = visit(running(str(survey)))
+    guest.wait()
+    page = guest.page
+
+    def end_of_a_job():
+        with page.expect_response(page.url):
+            page.evaluate("() => htmx.trigger(document.body, 'job-ended')")
+        guest.settled()
+
+    page.goto(f"{guest.studio.origin}/frontier")
+    page.uncheck("#method-mdav")
+    page.check("#method-pcp")
+    page.select_option("#sample", "20000")
+    end_of_a_job()
+    assert [page.is_checked(f"#method-{name}") for name in ("mdav", "pcp")] == [False, True]
+    assert page.input_value("#sample") == "20000"
+    page.goto(f"{guest.studio.origin}/roles")
+    page.check("#tick-1")
+    page.select_option("#bulk-role", "confidential")
+    end_of_a_job()
+    assert page.is_checked("#tick-1")
+    assert page.input_value("#bulk-role") == "confidential"
+    page.goto(f"{guest.studio.origin}/table")
+    page.click("text=Read it otherwise")
+    end_of_a_job()
+    assert page.is_visible("#separator")
+
+
+def test_a_studio_that_is_gone_is_told(running, visit, survey):
+    studio = running(str(survey))
+    guest = visit(studio)
+    guest.wait()
+    guest.page.goto(f"{studio.origin}/roles")
+    studio.kill()
+    guest.page.select_option("#role-7", "confidential")
+    guest.page.wait_for_selector("#told >> text=does not answer")
+    again = running(str(survey), "--port", studio.origin.rpartition(":")[2])
+    guest.page.select_option("#role-6", "non_confidential")
+    guest.page.wait_for_selector("#told >> text=was started anew")
+    assert guest.page.is_visible("table.roles")  # a refusal is no page
+    again.end()
+    guest.faults.clear()  # the browser notes that nobody answered
+
+
 def test_axe_is_the_published_file_with_its_licence():
     import hashlib
 

@@ -21,7 +21,7 @@ from microagg.recipe.recipe import Recipe
 from microagg.statements.manifest import InputDigest
 from microagg.tables.frames import Frame
 
-__all__ = ["sweep"]
+__all__ = ["planned_keys", "sweep"]
 
 CHOSEN_BY_LOOKING = (
     "a choice made by these numbers has looked at the records, which the promise of a differentially private release "
@@ -94,9 +94,7 @@ def sweep(
     workers = cores() if workers is None else workers
     check_parameters("sweep", {"workers": Integer(1), "seed": Integer(0)}, {"workers": workers, "seed": seed})
     check_axes(utility, risk)
-    wanted = (recipe.sweep.measures if recipe.sweep else None) or ("default",)
-    chosen = choose(all_measures(), [*wanted, *(name for name in (utility, risk) if name is not None)])
-    measures = tuple(one.name for one in chosen)
+    measures = _measures_of(recipe, utility, risk)
     store = None if folder is None else SweepFolder(Path(folder))
 
     frame = Frame.wrap(table)
@@ -124,6 +122,23 @@ def sweep(
     if store is not None:
         store.write(frontier, "data.csv" if source is None else str(source))
     return frontier
+
+
+def planned_keys(
+    table: Any, recipe: Recipe, *, utility: str | None = None, risk: str | None = None, seed: int = 0
+) -> frozenset[str]:
+    """The keys of all that :func:`sweep` measures; its folder may also hold those of other tables and recipes."""
+    frame = Frame.wrap(table)
+    digest = InputDigest.of(frame.table).sha256
+    grid = grid_of(recipe, frame.n_records)
+    tasks = _tasks(grid, digest, _measures_of(recipe, utility, risk), recipe.space.weight_of_d_y, seed)
+    return frozenset(task.key for task in tasks)
+
+
+def _measures_of(recipe: Recipe, utility: str | None, risk: str | None) -> tuple[str, ...]:
+    wanted = (recipe.sweep.measures if recipe.sweep else None) or ("default",)
+    chosen = choose(all_measures(), [*wanted, *(name for name in (utility, risk) if name is not None)])
+    return tuple(one.name for one in chosen)
 
 
 def _tasks(grid: SweepGrid, input_sha256: str, measures: tuple[str, ...], lambda_: float, seed: int) -> list[Task]:

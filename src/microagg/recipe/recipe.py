@@ -54,6 +54,7 @@ from microagg.recipe.unit import UnitChoice, check_unit
 from microagg.schema.attribute import Attribute, Kind, Representative, Role
 from microagg.schema.schema import Schema
 from microagg.schema.taxonomy import Taxonomy
+from microagg.schema.toml_items import toml_items
 
 __all__ = ["Recipe"]
 
@@ -331,7 +332,7 @@ class Recipe(BaseModel):
         import tomlkit
 
         content = self.model_dump(mode="python", exclude_none=True, exclude_defaults=True, by_alias=True)
-        return tomlkit.dumps(content | {"k": self.k})
+        return tomlkit.dumps(toml_items(content | {"k": self.k}))
 
     def __repr__(self) -> str:
         return f"<Recipe: {self.method}, k = {self.k}, {len(self.attributes)} columns>"

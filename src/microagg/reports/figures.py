@@ -10,8 +10,9 @@ from microagg.reports.plain import percent
 __all__ = ["bar_chart", "bars_from", "counted_classes", "histogram", "rows_of_bars", "shade", "sizes_of"]
 
 _WIDTH, _HEIGHT, _FOOT = 320.0, 88.0, 20.0
-_HEAD = 20.0
+_HEAD, _EDGE = 20.0, 8.0
 _ROW, _LABEL, _BAR = 16.0, 126.0, 138.0
+_PAIR, _BAR_OF_PAIR = 29.0, 98.0  # two bars with a number each, the second with its change: 1,234 (+12 %)
 _MOST_LETTERS = 30
 _FONT, _NARROW, _WIDE = 11.5, 6.6, 9.2  # the font of a label, and how wide its letters are
 _MOST_BARS = 20
@@ -49,13 +50,23 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                     "title": _interval(one, side),
                 }
             )
-        if one.get("from") is not None and x - last > 8 + 7.5 * len(one["from"]):
-            ticks.append({"x": round(x, 1), "text": one["from"]})
-            last = x
+        if one.get("from") is not None:
+            tick = _tick(x, one["from"])
+            aside = _NARROW * len(one["from"]) / 2
+            if x - last > 8 + 7.5 * len(one["from"]) + (aside if tick["anchor"] == "end" else 0):
+                ticks.append(tick)
+                last = x + (aside if tick["anchor"] == "start" else 0)
         x += width
     text = ", ".join(bar["title"] for bar in bars[:_TOLD]) + (" ..." if len(bars) > _TOLD else "")
     size = {"width": _WIDTH, "height": _HEIGHT + _FOOT, "base": _HEIGHT}
     return {**size, "bars": bars, "ticks": ticks, "told": text}
+
+
+def _tick(x: float, text: str) -> dict[str, Any]:
+    """A number below its place; beside it where the picture ends."""
+    half = _NARROW * len(text) / 2
+    anchor = "start" if x < half - _EDGE else "end" if x > _WIDTH + _EDGE - half else "middle"
+    return {"x": round(x, 1), "text": text, "anchor": anchor}
 
 
 def _interval(one: Mapping[str, Any], side: str) -> str:
@@ -117,7 +128,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
     """
     sides = [side for side in ("before", "after") if any(side in one for one in bars)]
     highest = max((one[side] for one in bars for side in sides), default=0) or 1
-    height = _ROW if len(sides) == 1 else 1.5 * _ROW
+    height, longest = (_ROW, _BAR) if len(sides) < 2 else (_PAIR, _BAR_OF_PAIR)
     thick = (height - 6) / max(len(sides), 1)
     rows: list[dict[str, Any]] = []
     for i, one in enumerate(bars):
@@ -131,7 +142,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
                         "side": side,
                         "y": round(i * height + 3 + j * thick, 1),
                         "height": round(thick - 1, 1),
-                        "width": round(_BAR * one[side] / highest, 1),
+                        "width": round(longest * one[side] / highest, 1),
                         "text_y": round(i * height + 3 + j * thick + thick / 2 + 3.5, 1),
                         "text": _told(one, side),
                     }

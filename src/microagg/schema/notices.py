@@ -17,7 +17,7 @@ from microagg.tables.text.written import as_numbers, number_pattern
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Notice", "how_to_read", "notice_of_numbers", "notice_of_text", "toml_list"]
+__all__ = ["Notice", "asks_how_it_is_read", "how_to_read", "notice_of_numbers", "notice_of_text", "toml_list"]
 
 _MOSTLY = 0.8
 _PARTLY = 0.3
@@ -28,6 +28,22 @@ _NINES = tuple(int("9" * n) for n in range(1, 10))
 _SENTINELS = frozenset(
     (*_NINES, *(-nines for nines in _NINES), -1, -7, -8, -77, -88, -97, -98, -777, -888, 77, 88, 97, 98, 777, 888)
 )
+
+
+_OF_READING = ("missing", "is that right?", "cannot be told apart", "different units")
+
+
+def asks_how_it_is_read(question: str) -> bool:
+    """Whether a question is about how values are written: neither role nor kind of a column answers it.
+
+    Examples
+    --------
+    >>> asks_how_it_is_read("does '-' (3 records) stand for missing, or is it a category?")
+    True
+    >>> asks_how_it_is_read("are its categories ordered (ordinal)?")
+    False
+    """
+    return any(words in question for words in _OF_READING)
 
 
 @dataclass(frozen=True)
@@ -166,7 +182,7 @@ def notice_of_numbers(values: Any) -> Notice:
     distinct, counts = np.unique(np.asarray(values)[np.isfinite(values)], return_counts=True)
     if _are_dates(distinct):
         return Notice("its numbers look like dates written as %Y%m%d: is that right?", date_formats=("%Y%m%d",))
-    suspects = [place for place, value in enumerate(distinct) if float(value) in _SENTINELS]
+    suspects = np.flatnonzero(np.isin(distinct, list(_SENTINELS))).tolist()
     if not suspects:
         return Notice()
     rest = np.delete(distinct, suspects)

@@ -9,6 +9,7 @@ from typing import Any
 from microagg.errors import InputError
 from microagg.recipe.recipe import Recipe
 from microagg.schema.attribute import Kind, Role
+from microagg.schema.notices import asks_how_it_is_read
 from microagg.studio.recipe_text import Keys, parse, questions, set_keys, settle
 from microagg.studio.shapes import shaped
 
@@ -65,7 +66,7 @@ def _consequences(text: str, changes: Mapping[Keys, Any]) -> dict[Keys, None]:
 
 
 def edit_columns(text: str, names: Iterable[str], role: str | None, kind: str | None) -> str:
-    """The recipe with role, kind or both of several columns set; their questions are settled by that."""
+    """The recipe with role, kind or both of several columns set; what is asked about these is settled by that."""
     names = list(names)
     changes: dict[Keys, Any] = {}
     for name in names:
@@ -81,10 +82,11 @@ def edit_columns(text: str, names: Iterable[str], role: str | None, kind: str | 
     return settle_columns(edit(text, changes), names)
 
 
-def settle_columns(text: str, names: Iterable[str]) -> str:
-    """The recipe with all questions about some columns settled."""
+def settle_columns(text: str, names: Iterable[str], *, reading: bool = False) -> str:
+    """The recipe with questions about some columns settled; with `reading`, also those about how values are written."""
     wanted = set(names)
-    return settle(text, [one.line for one in questions(text) if one.column in wanted and one.topic[:4] == "attr"])
+    asked = [one for one in questions(text) if one.column in wanted and one.topic[:4] == "attr"]
+    return settle(text, [one.line for one in asked if reading or not asks_how_it_is_read(one.text)])
 
 
 def value_of(written: str, form: str) -> Any:

@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["OWNER_ONLY", "RunFolder", "key_of", "private_folder", "safe_name", "state_folder"]
+__all__ = ["OWNER_ONLY", "Hold", "RunFolder", "key_of", "private_folder", "safe_name", "state_folder"]
 
 OWNER_ONLY = 0o700
 _RUN, _LOCK = "run-", "lock"
@@ -71,6 +71,30 @@ def safe_name(name: str, default: str = "table.csv") -> str:
     return kept or default
 
 
+class Hold:
+    """The right to change a folder, which one studio has at a time; the system takes it back however a process ends.
+
+    Attributes
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    BlockingIOError
+        If another studio has it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._handle = _lock(folder / _LOCK)
+
+    def end(self) -> None:
+        """Give it back."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
 class RunFolder:
     """What a running studio needs and nobody afterwards: uploads, files of its processes.
 
@@ -104,7 +128,7 @@ def sweep_runs(state: Path) -> None:
             continue
         try:
             handle = _lock(left / _LOCK)
-        except BlockingIOError:  # a running studio holds it
+        except OSError:  # a running studio holds it; or it is none of ours
             continue
         shutil.rmtree(left, ignore_errors=True)
         if handle is not None:

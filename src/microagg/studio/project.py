@@ -84,15 +84,19 @@ class Project:
         The file as the person would name it on a command line.
     folder : Path
         Where recipe and releases are kept.
+    content : str, optional
+        What tells the content of a file that was sent. Of one that is read where it is, size and time of change do.
     """
 
-    def __init__(self, source: Path, typed: str, folder: Path) -> None:
+    def __init__(self, source: Path, typed: str, folder: Path, *, content: str = "") -> None:
         self.source, self.typed = source, typed
+        self._content = content
         self.history = History(folder)
         self.folder = folder
         self.facts: dict[str, Any] | None = None
         self.results: dict[str, Any] = {}
         self.described: dict[int, dict[str, Any]] = {}
+        self.unsaved: tuple[str, int] | None = None  # a text that was refused, and the version it is an edit of
         self._checked: tuple[int, Recipe | None, str] = (-1, None, "")
         self._releases = private_folder(folder / "releases")
         for left in self._releases.iterdir():
@@ -130,10 +134,36 @@ class Project:
         return questions(self.recipe_text)
 
     @property
+    def file_state(self) -> str:
+        """What tells whether the file is still the one that was read; empty if it is gone."""
+        if self._content:
+            return self._content
+        try:
+            about = self.source.stat()
+        except OSError:
+            return ""
+        return f"{about.st_mtime_ns} {about.st_size}"
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file is another one than what is known of it was read from."""
+        return self.facts is not None and self.facts.get("file_state", self.file_state) != self.file_state
+
+    @property
     def digest(self) -> str:
-        """A hash of what decides about a release: results of another one are out of date."""
-        content = {key: value for key, value in self.content.items() if key not in ("sweep", "about")}
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        """A hash of the file and of what decides about a release: results of other ones are out of date."""
+        return _hash([_deciding(self.content), self.file_state])
+
+    def decides_otherwise(self, made: Made) -> bool:
+        """Whether the recipe would make another release now than it made then.
+
+        Remarks, what a frontier tries, and what was written under the statement change nothing of a release.
+        """
+        try:
+            then = shaped(parse(made.recipe))
+        except RecipeError:
+            return True
+        return _hash(_deciding(then)) != _hash(_deciding(self.content))
 
     def keep_result(self, name: str, content: Mapping[str, Any], *, digest: str, finished: bool = True) -> None:
         """Keep what a job found, with the recipe it was found by."""
@@ -207,6 +237,14 @@ class Project:
         """Remove a release with its receipt."""
         shutil.rmtree(self._releases / str(made.number))
         self.described.pop(made.number, None)
+
+
+def _deciding(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key not in ("sweep", "about")}
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _made(file: Path) -> Made | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from microagg.errors import RecipeError
 from microagg.recipe.explain import explain_toml
+from microagg.schema.toml_items import toml_items
 
 __all__ = ["Keys", "Question", "parse", "questions", "set_keys", "settle"]
 
@@ -55,14 +56,14 @@ def set_keys(text: str, changes: Mapping[Keys, Any]) -> str:
     document: Any = tomlkit.parse(text)
     for keys, value in changes.items():
         _set(content, keys, value, dict)
-        _set(document, keys, value, tomlkit.table)
+        _set(document, keys, toml_items(value), tomlkit.table)
     written = tomlkit.dumps(document)
     try:
         if _same(tomllib.loads(written), content):
             return written
     except tomllib.TOMLDecodeError:
         pass
-    return tomlkit.dumps(content)  # of a file so unusual that its comments cannot be kept
+    return tomlkit.dumps(toml_items(content))  # of a file so unusual that its comments cannot be kept
 
 
 def _same(one: Any, other: Any) -> bool:

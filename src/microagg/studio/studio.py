@@ -11,7 +11,7 @@ from typing import Any
 from microagg.errors import InputError
 from microagg.studio.commands import short_path
 from microagg.studio.jobs import Jobs
-from microagg.studio.places import RunFolder, key_of, private_folder
+from microagg.studio.places import Hold, RunFolder, key_of, private_folder
 from microagg.studio.project import Made, Project, with_taxonomies
 from microagg.studio.recipe_text import parse
 
@@ -34,12 +34,14 @@ class Studio:
         self.run = RunFolder(state)
         self.jobs = Jobs(self.run.folder("work"))
         self.project: Project | None = None
+        self._hold: Hold | None = None
         self._told: list[tuple[str, str]] = []
         self._lock = threading.RLock()
 
     def close(self) -> None:
         """End the process that works, and remove what held records."""
         self.jobs.close()
+        self._keep_hold(None)
         self.run.remove()
 
     def tell(self, words: str, kind: str = "note") -> None:
@@ -60,17 +62,34 @@ class Studio:
         key = key_of(path.name, sent_as or str(path.resolve()))
         folder = private_folder(private_folder(self.state / "projects") / key)
         typed = path.name if sent_as else short_path(path.absolute())
-        project = Project(path, typed, folder)
-        if recipe is not None:
-            try:
-                text = recipe.read_text(encoding="utf-8")
-            except FileNotFoundError:
-                raise InputError(f"there is no recipe named {recipe.name!r}. 'microagg init' writes one") from None
-            except (UnicodeDecodeError, IsADirectoryError):
-                raise InputError(f"the recipe {recipe.name!r} is not a UTF-8 text file") from None
-            project.history.add(with_taxonomies(text, recipe.parent), f"opened {recipe.name}")
+        hold = self._held(folder)
+        try:
+            project = Project(path, typed, folder, content=sent_as)
+            if recipe is not None:
+                project.history.add(_read_recipe(recipe), f"opened {recipe.name}")
+        except BaseException:
+            if hold is not self._hold:
+                hold.end()
+            raise
+        self._keep_hold(hold)
         self.project = project
         self.look()
+
+    def _held(self, folder: Path) -> Hold:
+        """The right to change the folder of a table: two studios would write over each other's recipe."""
+        if self._hold is not None and self._hold.folder == folder:
+            return self._hold
+        try:
+            return Hold(folder)
+        except BlockingIOError:
+            raise InputError(
+                "this table is open in another studio of yours. Go on there, or end that one (Ctrl-C in its terminal)"
+            ) from None
+
+    def _keep_hold(self, hold: Hold | None) -> None:
+        if self._hold is not None and self._hold is not hold:
+            self._hold.end()
+        self._hold = hold
 
     def look(self, chosen: Mapping[str, Any] | None = None) -> None:
         """Read the file (again): as the recipe says, or as somebody chose just now."""
@@ -79,9 +98,11 @@ class Studio:
         k = project.content.get("k", 5)
         arguments = {"path": str(project.source), "chosen": dict(own), "k": k if isinstance(k, int) and k > 1 else 5}
 
+        state = project.file_state
+
         def done(found: dict[str, Any]) -> None:
             draft = found.pop("draft")
-            project.facts = found
+            project.facts = {**found, "file_state": state}
             names = {column["name"] for column in found["columns"]}
             declared = set(project.content.get("attributes", {}))
             if not project.recipe_text:
@@ -172,6 +193,17 @@ class Studio:
         assert self.project is not None
         folder = private_folder(self.run.folder("internal") / self.project.folder.name)
         return folder / f"{made.name}.internal.html"
+
+
+def _read_recipe(file: Path) -> str:
+    """The text of a recipe, with taxonomies of files beside it written out."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no recipe named {file.name!r}. 'microagg init' writes one") from None
+    except (UnicodeDecodeError, IsADirectoryError):
+        raise InputError(f"the recipe {file.name!r} is not a UTF-8 text file") from None
+    return with_taxonomies(text, file.parent)
 
 
 def _with_input(text: str, draft: str) -> str:

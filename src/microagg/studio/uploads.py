@@ -99,6 +99,8 @@ class Upload:
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:
         self._name += data[start:end]
+        if len(self._name) > _MOST_OF_HEADERS:
+            raise InputError("the browser sent a form that cannot be read")
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]

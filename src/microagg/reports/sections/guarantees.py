@@ -226,9 +226,14 @@ def _describe_count(count: Mapping[str, Any]) -> str:
     )
 
 
-def _how_it_holds(guarantees: Sequence[Mapping[str, Any]]) -> str:
+def _how_it_holds(guarantees: Sequence[Mapping[str, Any]], *, units: bool) -> str:
     """How what is promised is known to hold: by a count, or by the way the table was made."""
     model, target = guarantees[0]["model"], guarantees[0]["target"]
+    if model == K_ANONYMITY and units:
+        return (
+            "What is promised below of records was counted on the released table, and holds; units were counted when "
+            "it was made, and cannot be counted on it."
+        )
     if model == K_ANONYMITY:
         return "What is promised below was counted on the released table, and holds."
     if model == DRAWN:
@@ -246,7 +251,8 @@ def verdict(source: ReportSource) -> dict[str, Any]:
     statement = source.statement
     if statement is not None:
         if statement["for_publication"]:
-            return {"holds": True, "text": _how_it_holds(statement["guarantees"])}
+            units = source.recipe.unit is not None
+            return {"holds": True, "text": _how_it_holds(statement["guarantees"], units=units)}
         if not statement["guarantees"]:
             return {"holds": False, "text": "Not for publication: the method promises nothing about records."}
         if not all(count["holds"] for count in (*statement["recounts"], *statement.get("requirements", ()))):

@@ -20,7 +20,7 @@ async def show(request: Request) -> Response:
     """What can be compared, and what was found."""
     studio = studio_of(request)
     project = studio.opened()
-    found = project.results.get("compare")
+    found = project.result("compare")
     made = {one.name: short_path(project.folder_of(one)) for one in project.releases}
     names = [made.get(name, name) for name in found["names"]] if found else list(made.values())
     path = short_path(project.history.recipe_file)
@@ -78,8 +78,10 @@ async def measure(request: Request) -> Response:
     if not chosen:
         raise InputError("tick what is to be compared")
 
+    digest = project.digest
+
     def done(found: dict[str, Any]) -> None:
-        project.results["compare"] = found
+        project.keep_result("compare", found, digest=digest, finished=False)
 
     studio.start("compare", "Comparing releases", {"others": chosen}, done)
     return back_to(request, "/compare")

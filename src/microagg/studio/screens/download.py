@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from microagg.errors import InputError
+from microagg.releases.folder.saved import SavedRelease
 from microagg.studio.pages.render import page
 from microagg.studio.project import SIGN_OFF, Made, Project
 from microagg.studio.screens.form import studio_of
@@ -64,7 +65,9 @@ async def send(request: Request) -> Response:
         path = _zipped(studio.run.folder("zipped"), project, made)
         return FileResponse(path, filename=f"{made.name}.zip", background=BackgroundTask(path.unlink, missing_ok=True))
     if what == "recipe.toml":
-        return _attached(made.recipe, "recipe.toml", "application/toml")
+        # As the manifest publishes it: remarks of a draft count values of the original.
+        published = SavedRelease.open(project.folder_of(made)).recipe.dumps()
+        return _attached(published, "recipe.toml", "application/toml")
     if what == "sign-off.json":
         signed = {"release": made.name, **{key: made.signed_off.get(key, "") for key in SIGN_OFF}}
         return _attached(json.dumps(signed, ensure_ascii=False, indent=2) + "\n", "sign-off.json", "application/json")

@@ -39,7 +39,7 @@ class Fields:
         """A way to a key of the recipe, as a JSON list: names of columns may hold any letter."""
         try:
             found: Any = json.loads(self.one(name))
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise InputError("the page sent a key that cannot be read")
@@ -59,8 +59,16 @@ async def fields_of(request: Request) -> Fields:
         raise InputError("the page sent a form that cannot be read") from None
     values = {name: [one.replace("\r\n", "\n") for one in several] for name, several in values.items()}
     found = Fields(values)
-    request.state.back = found.one("back", "/table")
+    request.state.back = found.one("back") or _page_of(request)
     return found
+
+
+def _page_of(request: Request) -> str:
+    """The page that a request came from, as the browser says."""
+    from urllib.parse import urlsplit
+
+    came = urlsplit(request.headers.get("referer", ""))
+    return came.path + (f"?{came.query}" if came.query else "") or "/table"
 
 
 async def receive(request: Request, folder: str, back: str, most: int | None = None) -> Any:

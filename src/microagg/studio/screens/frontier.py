@@ -72,7 +72,7 @@ async def live(request: Request) -> Response:
 
 
 def _shown(project: Project) -> dict[str, Any] | None:
-    return project.results.get("frontier_live") or project.result("frontier")
+    return project.result("frontier_live") or project.result("frontier")
 
 
 def _chosen(found: dict[str, Any] | None, name: str | None) -> dict[str, Any] | None:
@@ -113,7 +113,7 @@ def _start(studio: Studio, project: Project, sample: int | None, utility: str | 
     project.results.pop("frontier_live", None)
 
     def partial(found: dict[str, Any]) -> None:
-        project.results["frontier_live"] = {**found, "digest": digest, "is_old": False}
+        project.results["frontier_live"] = {**found, "digest": digest}
 
     def done(found: dict[str, Any]) -> None:
         project.results.pop("frontier_live", None)

@@ -22,9 +22,10 @@ async def show(request: Request) -> Response:
     studio = studio_of(request)
     project = studio.opened()
     commands = (command("release", project.typed, r=short_path(project.history.recipe_file), o="release"),)
-    draft = getattr(request.app.state, "unsaved", "")
-    request.app.state.unsaved = ""
-    return page(request, "recipe", commands=commands, text=draft or project.recipe_text, is_unsaved=bool(draft))
+    text, version = project.unsaved or (project.recipe_text, project.history.version)
+    return page(
+        request, "recipe", commands=commands, text=text, version=version, is_unsaved=project.unsaved is not None
+    )
 
 
 async def set_key(request: Request) -> Response:
@@ -62,11 +63,13 @@ async def settle_questions(request: Request) -> Response:
     """Settle open questions: what the draft guessed is right."""
     fields = await fields_of(request)
     project = studio_of(request).opened()
-    if fields.one("version") != str(project.history.version):
-        raise InputError("the recipe was changed meanwhile. Look again which questions are open")
-    lines = [number for one in fields.all("line") if (number := whole_number(one, "a line")) is not None]
+    line = whole_number(fields.one("line"), "a line")
+    asked = [one for one in project.questions if (one.topic, one.text) == (fields.one("topic"), fields.one("asked"))]
+    lines = [min(asked, key=lambda one: abs(one.line - (line or 0))).line] if asked else []
+    if not lines:  # a change settled it already
+        return back_to(request)
     text = settle(project.recipe_text, lines)
-    project.history.add(text, "a question settled" if len(lines) == 1 else f"{len(lines)} questions settled")
+    project.history.add(text, "a question settled")
     return back_to(request)
 
 
@@ -75,15 +78,22 @@ async def write(request: Request) -> Response:
     fields = await fields_of(request)
     studio = studio_of(request)
     project = studio.opened()
-    text = fields.one("text")
+    text, now = fields.one("text"), project.history.version
+    if fields.one("do") == "discard":
+        project.unsaved = None
+        return back_to(request, "/recipe")
+    edited = whole_number(fields.one("version"), "the version of a recipe") or 0
     try:
         parse(text)
-        if fields.one("version") != str(project.history.version):
-            raise RecipeError("the recipe was changed on another page meanwhile. Your text is below, not saved yet")
     except RecipeError as error:
-        request.app.state.unsaved = text
+        project.unsaved = (text, edited)  # it outlives a reload, until it is saved or discarded
         studio.tell(str(error), "error")
         return back_to(request, "/recipe")
+    if edited != now:
+        project.unsaved = (text, now)  # who saves it again has read this
+        studio.tell("the recipe was changed on another page meanwhile. Your text is below, not saved yet", "error")
+        return back_to(request, "/recipe")
+    project.unsaved = None
     project.history.add(text if text.endswith("\n") else f"{text}\n", "edited as text")
     return back_to(request)
 

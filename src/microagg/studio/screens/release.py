@@ -31,7 +31,8 @@ async def show(request: Request) -> Response:
     columns = columns_of(project)
     recipe, _ = project.checked()
     commands = [] if made is None else [command_of(project, made)]
-    if made is None or made.recipe != project.recipe_text:
+    is_old = made is not None and project.decides_otherwise(made)
+    if made is None or is_old:
         path = short_path(project.history.recipe_file)
         commands.append(command("release", project.typed, r=path, o=f"{project.source.stem}-release"))
     return page(
@@ -53,7 +54,7 @@ async def show(request: Request) -> Response:
         made=made,
         releases=project.releases,
         facts=None if made is None else project.described.get(made.number),
-        is_old=made is not None and made.recipe != project.recipe_text,
+        is_old=is_old,
     )
 
 

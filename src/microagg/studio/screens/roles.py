@@ -103,7 +103,8 @@ async def set_columns(request: Request) -> Response:
     if role not in (None, *Role) or kind not in (None, *Kind):
         raise InputError("choose a role or a kind of the list")
     if fields.one("do") == "settle":
-        project.history.add(settle_columns(project.recipe_text, names), f"questions of {len(names)} columns settled")
+        text = settle_columns(project.recipe_text, names, reading=True)
+        project.history.add(text, f"questions of {len(names)} columns settled")
         return back_to(request)
     if role is None and kind is None:
         raise InputError("choose a role or a kind for the columns that are ticked")

@@ -60,12 +60,35 @@ def statement_of(project: Project, made: Made) -> dict[str, Any]:
             }
             for one in read.guarantees
         ],
+        "verdict": _verdict(made, read, saved.recipe),
         "requirements": [one.description for one in read.requirements],
         "exposed": describe_exposure(content.get("exposure") or ()),
         "budget": content.get("budget"),
         "id": saved.manifest["id"],
         "text": (project.folder_of(made) / "statement.txt").read_text(encoding="utf-8"),
     }
+
+
+def _verdict(made: Made, read: Statement, recipe: Recipe) -> tuple[str, str]:
+    """How things stand with a release, in a word for the page's style and a sentence."""
+    if made.findings and not made.holds:
+        return (
+            "fails",
+            "Do not publish it: a check of the written files found something wrong. The page Release says what.",
+        )
+    if not read.for_publication:
+        if read.seeded:
+            return "research", "Not for publication: it was made with a fixed seed, for research."
+        return "fails", "Not for publication: nothing is promised, or not all of it holds."
+    counted = [one.counted or one.of_confidential_values for one in read.guarantees]
+    words = "they were counted on the written file, and hold"
+    if not any(counted):
+        words = "they follow from how the table was made, and cannot be counted on it"
+    elif recipe.unit is not None:
+        words = "records were counted on the written file; units only when it was made, as they cannot be seen on it"
+    elif not all(counted):
+        words = "what can be counted was counted on the written file, and holds; the rest follows from how it was made"
+    return "holds", f"It may be published as far as its promises go: {words}."
 
 
 def _fields(project: Project, made: Made | None) -> dict[str, str]:

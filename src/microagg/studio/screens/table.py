@@ -53,6 +53,9 @@ async def read_again(request: Request) -> Response:
     fields = await fields_of(request)
     studio = studio_of(request)
     project = studio.opened()
+    if "as_before" in fields:
+        studio.look()
+        return back_to(request, "/table")
     chosen: dict[str, Any] = {
         "separator": value_of(fields.one("separator"), "character"),
         "decimal": value_of(fields.one("decimal"), "text"),

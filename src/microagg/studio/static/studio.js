@@ -37,21 +37,51 @@ document.addEventListener("change", (event) => {
   }
 });
 
-// The end of a job fetches the page anew; what somebody is typing meanwhile stays, with the version that it is an edit of.
-let typed = [];
+// The end of a job fetches the page anew; what somebody is typing or choosing meanwhile stays, with the version that it is an edit of, and so does what is unfolded.
+const FIELDS = "main :is(textarea, input:not([type])), main input[type=date], main form:not([hx-trigger^='change']) :is(select, input[type=checkbox])";
+const said = (field) => (field.type === "checkbox" ? field.defaultChecked : field.options ? ([...field.options].find((one) => one.defaultSelected) ?? field.options[0])?.value : field.defaultValue);
+const value = (field) => (field.type === "checkbox" ? field.checked : field.value);
+const folds = () => [...document.querySelectorAll("main details")];
+let typed = [], folded = [];
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (event.detail.requestConfig?.triggeringEvent?.type !== "job-ended") return;
-  const fields = [...document.querySelectorAll("main :is(textarea, input:not([type])), main input[type=date]")];
-  typed = fields.filter((one) => one.id && one.value !== one.defaultValue).map((one) => (
-    { id: one.id, value: one.value, version: one.form?.elements.namedItem("version")?.value }));
+  const fields = [...document.querySelectorAll(FIELDS), ...document.querySelectorAll("main input[type=checkbox][form]")];
+  typed = fields.filter((one) => one.id && value(one) !== said(one)).map((one) => (
+    { id: one.id, value: value(one), version: one.form?.elements.namedItem("version")?.value }));
+  folded = folds().map((one) => ({ words: one.querySelector("summary")?.textContent, open: one.open }));
 });
 document.addEventListener("htmx:afterSettle", () => {
   for (const one of typed) {
     const field = document.getElementById(one.id);
     if (!field) continue;
-    field.value = one.value;
+    if (field.type === "checkbox") field.checked = one.value;
+    else field.value = one.value;
     const version = field.form?.elements.namedItem("version");
     if (version && one.version !== undefined) version.value = one.version;
   }
-  typed = [];
+  for (const one of folded) {
+    const fold = folds().find((other) => other.querySelector("summary")?.textContent === one.words);
+    if (fold && one.open) fold.open = true;
+  }
+  typed = []; folded = [];
+});
+
+// A studio that has ended, or was started anew, answers nothing or refuses: what is on the page then is not saved.
+const tellGone = (words) => {
+  const told = document.getElementById("told");
+  if (!told) return;
+  const line = told.querySelector(".gone") ?? document.createElement("p");
+  line.className = "told error gone";
+  line.setAttribute("role", "alert");
+  line.textContent = words;
+  told.append(line);
+  line.scrollIntoView({ block: "center" });
+};
+document.addEventListener("htmx:sendError", () => {
+  tellGone("The studio does not answer: it has ended, or is about to. What you change here is not kept. Start it again with microagg studio, and open the address that it prints.");
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.xhr.status !== 403) return;
+  event.detail.shouldSwap = false;
+  tellGone("The studio was started anew and does not know this page. Open the address that it printed.");
 });

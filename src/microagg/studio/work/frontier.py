@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from microagg.evaluation.measures import measure_named
 from microagg.frontier.frontier import Axes, Frontier, FrontierPoint, axes_for
 from microagg.frontier.grid import SweepGrid, grid_of
 from microagg.frontier.store import SweepOutcome
-from microagg.frontier.sweep import sweep
+from microagg.frontier.sweep import planned_keys, sweep
 from microagg.frontier.text import in_the_middle
 from microagg.recipe.recipe import Recipe
 from microagg.reports.source import random_rows
@@ -46,13 +46,14 @@ def measure_frontier(
     grid = grid_of(chosen, table.num_rows)
     about = {"records": n_all, "measured": table.num_rows, "planned": len(grid.points)}
     points = Path(into) / "points"
+    keys = planned_keys(table, chosen, utility=utility, risk=risk)
     seen: set[str] = set()
 
     def show(task: str, share: float) -> None:
         there = {file.name for file in points.glob("*.json")}
         if there != seen:
             seen.update(there)
-            found = _so_far(grid, points, utility, risk)
+            found = _so_far(grid, points, keys, utility, risk)
             if found is not None:
                 tell({**about, **_facts(found, finished=False)})
 
@@ -61,13 +62,16 @@ def measure_frontier(
     return {**about, **_facts(found, finished=True)}
 
 
-def _so_far(grid: SweepGrid, points: Path, utility: str | None, risk: str | None) -> Frontier | None:
-    """The points that are measured already, each by its first release."""
+def _so_far(
+    grid: SweepGrid, points: Path, keys: Collection[str], utility: str | None, risk: str | None
+) -> Frontier | None:
+    """The points that are measured already, each by its first release; not those of another table or recipe."""
     outcomes: dict[str, SweepOutcome] = {}
     for file in sorted(points.glob("*.json")):
         with suppress(FileNotFoundError, json.JSONDecodeError, TypeError):
             one = SweepOutcome(**json.loads(file.read_text(encoding="utf-8")))
-            outcomes.setdefault(one.point, one)
+            if one.key in keys:
+                outcomes.setdefault(one.point, one)
     found = []
     for point in grid.points:
         if point.name in outcomes:
