@@ -311,6 +311,42 @@ def test_columns_of_types_that_are_not_published_can_be_identifiers(server):
         content(server.address("odd"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("date", "infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("timestamp", "-infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("timestamptz", "infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("time", "24:00", "column 'n\"o' has 2 values that are 24:00"),
+        ("numeric", "1e40", "column 'n\"o' has numbers of more than 38 digits"),
+    ],
+)
+def test_values_that_would_come_as_others_are_refused(server, kind, value, words):
+    server.run(
+        "DROP TABLE IF EXISTS odd",
+        f'CREATE TABLE odd ("n""o" {kind})',
+        f"INSERT INTO odd VALUES ('{value}'), ('{value}')",
+    )
+    with pytest.raises(TableError, match=words):
+        content(server.address("odd"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("numeric(5, -2)", "12345", Decimal(12300)),
+        ("numeric(3, 5)", "0.00123", Decimal("0.00123")),
+        ("numeric(45, 3)", "1.5", Decimal("1.500")),
+        ("date", "0001-01-01", date(1, 1, 1)),
+    ],
+)
+def test_numbers_and_dates_of_unusual_columns_come_as_they_are(server, kind, value, expected):
+    server.run(
+        "DROP TABLE IF EXISTS odd", f"CREATE TABLE odd (n {kind})", f"INSERT INTO odd VALUES ('{value}'), (NULL)"
+    )
+    assert content(server.address("odd"))["n"].to_pylist() == [expected, None]
+
+
 def test_a_release_in_one_transaction_does_not_see_what_others_change(server, recipe_file, tmp_path, monkeypatch):
     """The state of the source is that of the begin, also for what is written beside it."""
     place = PostgresqlServer(server)
