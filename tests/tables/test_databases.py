@@ -45,6 +45,7 @@ def test_an_address_says_what_it_names_and_nothing_more():
     assert "host" not in repr(address)
     assert Address.parse("sqlite:////data/x.db?table=t").database == "/data/x.db"
     assert Address.parse("sqlite:///x%20y.db?table=main.t").database == "x y.db"
+    assert Address.parse("sqlite:///x.db?table=people%232").table == "people#2"
     assert not is_address("C:/data.csv")
     assert not is_address("data.csv")
 
@@ -61,6 +62,8 @@ def test_an_address_says_what_it_names_and_nothing_more():
         "sqlite:///canary.db?mode=ro&table=t",
         "sqlite:///canary.db?table=other.t",
         "sqlite:///?table=canary",
+        "postgresql://host/db?table=people#canary",  # not the table people
+        "postgresql://ann:ca#nary@host/db?table=canary",
     ],
 )
 def test_an_address_that_cannot_be_read_is_not_quoted(text):

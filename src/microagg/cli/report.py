@@ -17,12 +17,14 @@ __all__ = ["report"]
 @explains_errors
 @ends_in_time
 @takes_input_flags
-@takes_sources("original")
+@takes_sources("original", "released")
 def report(
     original: Annotated[
         Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")
     ],
-    released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
+    released: Annotated[
+        Path, typer.Argument(help="The released table, of any tool, or the folder of a release; -, or an address.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
