@@ -192,3 +192,9 @@ def test_streams_are_known_by_their_first_bytes(tmp_path):
     for name in set(writable_names()) - {"tsv"}:  # which looks like a csv
         write_table(pa.table({"x": [1, 2], "y": ["a", "b"]}), tmp_path / f"t.{name}")
         assert kind_of_bytes((tmp_path / f"t.{name}").read_bytes()[:16]) == name
+
+
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbf{", b"\n {", b"[{", b"[\n  {", b"\xef\xbb\xbf[{"])
+def test_records_of_a_stream_are_never_taken_for_names_of_columns(start):
+    assert kind_of_bytes(start + b'"a": 1}') == "jsonl"
+    assert kind_of_bytes(b"\xef\xbb\xbfa,b\n1,2\n") == "csv"
