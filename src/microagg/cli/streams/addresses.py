@@ -31,5 +31,5 @@ def refuse_addresses(values: Mapping[str, Any]) -> None:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, Path) and _ADDRESS.match(one.as_posix()) and not Path(one.parts[0]).exists():
                 raise InputError(
-                    f"{name.replace('_', '-')!r} takes a file or a folder here, not an address of a database or of the web"
+                    f"{name.replace('_', '-')!r} takes a file or a folder here, not an address of a database or website"
                 )

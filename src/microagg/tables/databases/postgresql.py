@@ -46,6 +46,7 @@ _WITHOUT_ARROW = {
     "timestamptz": ("NOT isfinite({})", "are infinite"),
     "time": ("{} = '24:00'", "are 24:00, the end of a day"),
 }
+_NO_ANSWER = {"08", "57"}  # what a server did that failed or was shut down meanwhile, nobody can tell
 _PATIENCE = 5.0  # seconds that the server has to cancel
 _LONGEST_NAME = 63  # bytes; longer names would be cut without a word
 
@@ -60,6 +61,7 @@ class Postgresql(Database):
             from adbc_driver_postgresql import dbapi
         except ModuleNotFoundError:
             raise TableError("tables in PostgreSQL need the extra 'sql': pip install 'microagg[sql]'") from None
+        self._undone = False
         with self.told("connect"):
             self._connection = attend(lambda: _connection(dbapi.connect, address.database), StopCondition())
             self._cursor = self._connection.cursor()
@@ -175,7 +177,15 @@ class Postgresql(Database):
 
     def commit(self) -> None:
         with self.told("commit"):
-            self._connection.commit()
+            try:
+                self._attend(self._connection.commit)
+            except Exception as error:
+                state = getattr(error, "sqlstate", None) or ""
+                self._undone = bool(state) and state[:2] not in _NO_ANSWER
+                raise
+
+    def is_undone(self) -> bool:
+        return self._undone
 
     def close(self) -> None:
         self._cursor.close()
