@@ -151,6 +151,34 @@ def test_closed_streams_change_nothing_but_what_goes_through_them(folder):
     assert (done.returncode, b"standard input is empty" in done.stderr) == (2, True)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files elsewhere")
+@pytest.mark.parametrize("log", ["full", "left"])
+@pytest.mark.parametrize("form", [(), ("--log-json",)])
+def test_a_log_that_cannot_be_written_changes_neither_work_nor_exit_code(folder, log, form):
+    if log == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    Path("data.csv").write_bytes(CSV)
+    reading, writing = os.pipe()
+    os.close(reading)
+    start = [
+        sys.executable,
+        "-m",
+        "microagg",
+        "release",
+        "data.csv",
+        "-r",
+        "recipe.toml",
+        "--no-report",
+        "--json",
+        *form,
+    ]
+    with os.fdopen(os.open("/dev/full", os.O_WRONLY) if log == "full" else writing, "wb") as into:
+        done = subprocess.run([*start, "-o", "out"], stdout=subprocess.PIPE, stderr=into)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["n_records"] == 4
+        assert subprocess.run([*start, "-o", "out"], stdout=subprocess.PIPE, stderr=into).returncode == 2  # it exists
+
+
 def test_released_tables_are_judged_where_they_lie():
     Path("t.csv").write_bytes(CSV)
     for table in ("one", "two"):

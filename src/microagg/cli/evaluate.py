@@ -35,7 +35,7 @@ def evaluate(
     released: Annotated[
         list[Path],
         typer.Argument(
-            help="The released table: a release's folder, a file, -, an address; if there are several, the best is marked."
+            help="The released table: the release's folder, a file, -, an address; if several, the best is marked."
         ),
     ],
     recipe: Annotated[

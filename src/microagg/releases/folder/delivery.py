@@ -104,8 +104,8 @@ class Delivery:
         if self._is_known or self._database.is_undone():
             return f"The database is as it was before; the release is whole in {folder!r}, without it"
         return (
-            f"The release is whole in {folder!r}; whether the database has it, too, is not known. It has, if it has a table "
-            f"{name!r} whose comment ends with the id of manifest.json"
+            f"The release is whole in {folder!r}; whether the database has it, too, is not known. It has, if there "
+            f"is a table {name!r} whose comment ends with the id of manifest.json"
         )
 
 

@@ -125,8 +125,8 @@ def _as_doubles(name: str, values: list[Any], path: Path) -> pa.Array:
     )
     if changed:
         raise TableError(
-            f"{path.name}: {changed} numbers of column {name!r} are longer or larger than it can hold beside fractions: "
-            "write all of its numbers as text, or as whole ones."
+            f"{path.name}: {changed} numbers of column {name!r} are longer or larger than it can hold beside "
+            "fractions: write all of its numbers as text, or as whole ones."
         )
     return pa.array([None if value is None else float(value) for value in values], pa.float64())
 
