@@ -101,7 +101,8 @@ def test_a_written_workbook_has_no_formula_and_no_trace_of_who_wrote_it_when(tmp
 def test_json_lines_of_others_may_lack_keys_and_say_dates(tmp_path):
     path = tmp_path / "t.ndjson"
     path.write_text(
-        '{"a": 1, "day": "2024-02-29", "long": 9007199254740993}\n\n{"b": "x", "day": null}\n{"a": 2.5, "b": "2024-02-29"}\n'
+        '{"a": 1, "day": "2024-02-29", "long": 9007199254740993}\n\n'
+        '{"b": "x", "day": null}\n{"a": 2.5, "b": "2024-02-29"}\n'
     )
     assert read_table(path).to_pydict() == {
         "a": [1.0, None, 2.5],
