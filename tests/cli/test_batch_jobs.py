@@ -22,6 +22,7 @@ from microagg.cli.batch.time_limit import ends_in_time, with_searches_in_time
 from microagg.recipe.recipe import Recipe
 from microagg.releases import pipeline
 from microagg.releases.check.check import check_release
+from optional_packages import need
 
 PAGE = Path(__file__).parents[2] / "docs" / "batch_jobs.md"
 CANARY = 918273645
@@ -132,7 +133,7 @@ def test_warnings_of_libraries_are_named_and_not_quoted(files, monkeypatch, form
     assert str(CANARY) not in done.stderr
 
 
-def test_every_command_takes_the_form_of_its_log():
+def test_every_command_takes_the_forms_of_its_log_and_of_its_result():
     def leaves(command, name):
         more = getattr(command, "commands", {})
         return (
@@ -144,6 +145,27 @@ def test_every_command_takes_the_form_of_its_log():
     for name, command in leaves(typer.main.get_command(app), "microagg"):
         flags = {flag for option in command.params for flag in option.opts}
         assert "--log-json" in flags, name
+        assert ("--json" in flags) == (name != "microagg studio"), name  # its result is a page in a browser
+
+
+def test_commands_that_write_files_print_what_they_wrote_as_json(files):
+    run("release", "people.parquet", "-r", "mdav.toml", "-o", "out", "--no-report")
+    for words, expected in (
+        (("report", "people.parquet", "out", "-o", "page.html"), {"page": "page.html", "numbers": "page.json"}),
+        (("keygen", "key"), {"private": "key.pem", "public": "key.pub.pem"}),
+        (("budget", "start", "people.parquet", "--cap", "2"), {}),
+        (("budget", "cap", "people.parquet", "3"), {}),
+        (("budget", "add", "people.parquet", "1"), {}),
+    ):
+        if words[0] == "keygen":
+            need("cryptography")
+        done = run(*words, "--json", "--log-json")
+        assert done.exit_code == 0, done.output
+        printed = json.loads(done.stdout)
+        assert expected.items() <= printed.items()
+        assert all(Path(name).is_file() for name in expected.values())
+        assert json.loads(done.stderr.splitlines()[-1])["exit_code"] == 0
+    assert printed == json.loads(run("budget", "show", "people.parquet", "--json").stdout)
 
 
 def test_after_a_command_the_log_is_for_people_again(files, capsys):

@@ -63,6 +63,11 @@ def release(folder: Path, *more: str):
     return CliRunner().invoke(app, [*arguments, *more])
 
 
+def told(ended) -> list[str]:
+    """The lines on standard error, but for those about kernels that are compiled when they are first used."""
+    return [line for line in ended.stderr.splitlines() if not line.startswith("microagg: compiling")]
+
+
 def pressed_before(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
     """Ctrl-C as soon as a function is called, which then goes on."""
     usual = getattr(owner, name)
@@ -106,7 +111,7 @@ def test_a_release_interrupted_on_the_way_leaves_nothing(files, monkeypatch, mom
     before = sorted(path.name for path in files.iterdir())
     ended = release(files)
     assert ended.exit_code == INTERRUPTED
-    assert ended.stderr == f"{NOTHING}\n"
+    assert told(ended) == [NOTHING]
     assert sorted(path.name for path in files.iterdir()) == before
 
 
@@ -115,7 +120,7 @@ def test_a_search_that_keeps_its_best_makes_no_release_when_interrupted(files, m
     when(monkeypatch, NearOptimal, "_cells")
     ended = release(files)
     assert ended.exit_code == INTERRUPTED
-    assert ended.stderr == f"{NOTHING}\n"
+    assert told(ended) == [NOTHING]
     assert not (files / "out").exists()
     table = pq.read_table(files / "people.parquet")
     with pytest.raises(KeyboardInterrupt):
@@ -145,7 +150,7 @@ def test_an_interrupt_that_a_library_swallows_still_makes_no_release(files, monk
     monkeypatch.setattr(cells, "published_columns", swallowing)
     ended = release(files)
     assert ended.exit_code == INTERRUPTED
-    assert ended.stderr == f"{NOTHING}\n"
+    assert told(ended) == [NOTHING]
     assert not (files / "out").exists()
 
 
@@ -173,7 +178,7 @@ def test_an_interrupted_overwrite_leaves_the_earlier_release(files, monkeypatch)
     monkeypatch.setattr(Path, "rename", pressing)
     ended = release(files, "--overwrite")
     assert ended.exit_code == INTERRUPTED
-    assert ended.stderr == f"{NOTHING}\n"
+    assert told(ended) == [NOTHING]
     assert {path.name: path.read_bytes() for path in (files / "out").iterdir()} == before
     assert sorted(files.glob("out.receipt-*")) == receipts
     assert not [path for path in files.iterdir() if path.name.startswith(".")]

@@ -149,3 +149,69 @@ def test_closed_streams_change_nothing_but_what_goes_through_them(folder):
     assert all(finding.holds for finding in check_release(Path("out")))
     done = subprocess.run(["sh", "-c", f"{start} - -r recipe.toml -o more <&-"], capture_output=True)
     assert (done.returncode, b"standard input is empty" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files elsewhere")
+@pytest.mark.parametrize("log", ["full", "left"])
+@pytest.mark.parametrize("form", [(), ("--log-json",)])
+def test_a_log_that_cannot_be_written_changes_neither_work_nor_exit_code(folder, log, form):
+    if log == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    Path("data.csv").write_bytes(CSV)
+    reading, writing = os.pipe()
+    os.close(reading)
+    start = [
+        sys.executable,
+        "-m",
+        "microagg",
+        "release",
+        "data.csv",
+        "-r",
+        "recipe.toml",
+        "--no-report",
+        "--json",
+        *form,
+    ]
+    with os.fdopen(os.open("/dev/full", os.O_WRONLY) if log == "full" else writing, "wb") as into:
+        done = subprocess.run([*start, "-o", "out"], stdout=subprocess.PIPE, stderr=into)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["n_records"] == 4
+        assert subprocess.run([*start, "-o", "out"], stdout=subprocess.PIPE, stderr=into).returncode == 2  # it exists
+
+
+def test_released_tables_are_judged_where_they_lie():
+    Path("t.csv").write_bytes(CSV)
+    for table in ("one", "two"):
+        target = f"sqlite:///x.db?table={table}"
+        assert run("release", "t.csv", "-r", "recipe.toml", "-o", target, "--papers", table).exit_code == 0
+    measures = ("--measures", "k", "--json", "--shuffled", "-r", "recipe.toml")
+    for names, called in ((("one", "two"), {"one", "two"}), (("one", "one"), {"one (1)", "one (2)"})):
+        done = run("evaluate", "t.csv", *(f"sqlite:///x.db?table={name}" for name in names), *measures)
+        assert done.exit_code == 0, done.output
+        assert set(json.loads(done.stdout)) == called
+    done = run("evaluate", "t.csv", "-", *measures, given=Path("one/table.parquet").read_bytes())
+    assert done.exit_code == 0, done.output
+    done = run("report", "t.csv", "sqlite:///x.db?table=one", "-r", "recipe.toml", "-o", "page.html", "--shuffled")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("budget", "show", "ADDRESS"),
+        ("studio", "ADDRESS"),
+        ("init", "recipe.toml", "-o", "ADDRESS"),
+        ("sweep", "t.csv", "-r", "recipe.toml", "-o", "ADDRESS"),
+        ("release", "t.csv", "-r", "ADDRESS", "-o", "out"),
+        ("release", "t.csv", "-r", "recipe.toml", "-o", "-", "--papers", "ADDRESS"),
+    ],
+)
+@pytest.mark.parametrize("address", ["postgresql://ann:canary@host?table=t", "https://ann:canary@host/t.csv"])
+def test_an_address_where_a_file_belongs_is_refused_and_not_shown(folder, words, address):
+    Path("t.csv").write_bytes(CSV)
+    before = set(folder.iterdir())
+    done = run(*(address if word == "ADDRESS" else word for word in words))
+    assert done.exit_code == 2
+    assert "takes a file or a folder here, not an address" in done.stderr
+    assert "canary" not in done.output
+    assert set(folder.iterdir()) == before

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import microagg
 from documented import DOCS, PAGES, ROOT, named
 from optional_packages import need
 
@@ -99,6 +100,13 @@ def test_every_page_of_the_repository_is_on_the_site(built, pages):
 def test_every_mark_of_a_page_is_filled(built):
     for path in built.rglob("*.html"):
         assert "<!-- site:" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_the_reference_of_python_has_every_public_name_where_a_reader_looks_for_it(pages):
+    anchors = pages["reference/python.html"].anchors
+    public = {f"microagg.{name}" for name in microagg.__all__ if name not in ("__version__", "datasets")}
+    assert public | {"microagg.sklearn.Microaggregate"} <= anchors
+    assert "and" not in anchors  # once a heading over all that nobody had put anywhere
 
 
 def test_nothing_is_loaded_from_elsewhere(built, pages):

@@ -23,6 +23,8 @@ from microagg.releases.check.check import check_release
 from microagg.releases.folder import delivery
 from microagg.tables.databases.address import Address
 from microagg.tables.databases.database import MARK, connected, quoted
+from microagg.tables.databases.postgresql import Postgresql
+from microagg.tables.databases.sqlite import Sqlite
 from postgresql_server import running
 
 CANARY = "canary"
@@ -311,6 +313,42 @@ def test_columns_of_types_that_are_not_published_can_be_identifiers(server):
         content(server.address("odd"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("date", "infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("timestamp", "-infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("timestamptz", "infinity", "column 'n\"o' has 2 values that are infinite"),
+        ("time", "24:00", "column 'n\"o' has 2 values that are 24:00"),
+        ("numeric", "1e40", "column 'n\"o' has numbers of more than 38 digits"),
+    ],
+)
+def test_values_that_would_come_as_others_are_refused(server, kind, value, words):
+    server.run(
+        "DROP TABLE IF EXISTS odd",
+        f'CREATE TABLE odd ("n""o" {kind})',
+        f"INSERT INTO odd VALUES ('{value}'), ('{value}')",
+    )
+    with pytest.raises(TableError, match=words):
+        content(server.address("odd"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("numeric(5, -2)", "12345", Decimal(12300)),
+        ("numeric(3, 5)", "0.00123", Decimal("0.00123")),
+        ("numeric(45, 3)", "1.5", Decimal("1.500")),
+        ("date", "0001-01-01", date(1, 1, 1)),
+    ],
+)
+def test_numbers_and_dates_of_unusual_columns_come_as_they_are(server, kind, value, expected):
+    server.run(
+        "DROP TABLE IF EXISTS odd", f"CREATE TABLE odd (n {kind})", f"INSERT INTO odd VALUES ('{value}'), (NULL)"
+    )
+    assert content(server.address("odd"))["n"].to_pylist() == [expected, None]
+
+
 def test_a_release_in_one_transaction_does_not_see_what_others_change(server, recipe_file, tmp_path, monkeypatch):
     """The state of the source is that of the begin, also for what is written beside it."""
     place = PostgresqlServer(server)
@@ -369,3 +407,71 @@ def test_who_waits_for_a_lock_of_others_hears_time_limits_and_interrupts(place, 
     assert done.exit_code == code, done.output
     assert time.monotonic() - begun < 10
     assert not list(tmp_path.glob("out*"))
+
+
+def interrupted_at_commit(place, recipe_file, folder, monkeypatch, commit):
+    """The last line of a release that hears Ctrl-C while the database commits."""
+    kind = Sqlite if place.people.startswith("sqlite:") else Postgresql
+    usual = kind.commit
+    monkeypatch.setattr(kind, "commit", lambda self: commit(lambda: usual(self)))
+    words = ("-r", recipe_file, "-o", place.address("released"), "--papers", folder)
+    done = command("release", place.people, *words)
+    monkeypatch.undo()
+    assert done.exit_code == 130, done.output
+    assert all(finding.holds for finding in check_release(folder))
+    return done.stderr.splitlines()[-1]
+
+
+def test_whoever_interrupts_a_commit_is_told_what_the_database_has(place, recipe_file, tmp_path, monkeypatch):
+    def commit(usual):
+        usual()
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    told = interrupted_at_commit(place, recipe_file, tmp_path / "out", monkeypatch, commit)
+    assert "whether the database has it, too, is not known" in told
+    assert "comment ends with the id of manifest.json" in told
+    made = json.loads((tmp_path / "out" / "manifest.json").read_text())["id"]
+    address = Address.parse(place.address("released"))
+    with connected(address) as database:
+        assert database.mark_of(address) == MARK + made
+
+
+def test_a_file_that_others_read_is_as_before_when_the_wait_for_them_is_interrupted(recipe_file, tmp_path, monkeypatch):
+    place = SqliteFile(tmp_path / "x.db")
+    place.people = place.address("people")
+    fill(place.people, PEOPLE)
+
+    def commit(usual):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        usual()
+
+    with closing(sqlite3.connect(place.path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM people").fetchall()
+        told = interrupted_at_commit(place, recipe_file, tmp_path / "out", monkeypatch, commit)
+    assert told == "interrupted. The database is as it was before; the release is whole in 'out', without it"
+    assert place.names() == {"people"}
+
+
+def test_a_server_that_does_not_end_its_commit_hears_interrupts(server, recipe_file, tmp_path, monkeypatch):
+    place = PostgresqlServer(server)
+    place.people = place.address("people")
+    fill(place.people, PEOPLE)
+
+    def commit(usual):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        usual()
+
+    def waits_for(standby):
+        server.run(f"ALTER SYSTEM SET synchronous_standby_names = '{standby}'", "SELECT pg_reload_conf()")
+
+    waits_for("nobody")
+    begun = time.monotonic()
+    try:
+        told = interrupted_at_commit(place, recipe_file, tmp_path / "out", monkeypatch, commit)
+    finally:
+        waits_for("")
+    assert time.monotonic() - begun < 20
+    assert "whether the database has it, too, is not known" in told
+    assert place.names() == {"people", "released"}  # committed there, and not on the server that it waited for

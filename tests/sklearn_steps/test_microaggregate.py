@@ -79,7 +79,7 @@ def test_a_group_below_k_is_refused_with_its_count_alone():
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("groups", [["canary", None] * 30, np.array([("canary", 1)] * 60)])
+@pytest.mark.parametrize("groups", [["canary", None] * 30, [1.0, np.nan] * 30, np.array([("canary", 1)] * 60)])
 def test_groups_that_are_no_labels_are_refused_in_words(groups):
     with pytest.raises(ParameterError, match="groups must be") as caught:
         Microaggregate(k=3).fit_transform(X, groups=groups)

@@ -45,6 +45,7 @@ def test_an_address_says_what_it_names_and_nothing_more():
     assert "host" not in repr(address)
     assert Address.parse("sqlite:////data/x.db?table=t").database == "/data/x.db"
     assert Address.parse("sqlite:///x%20y.db?table=main.t").database == "x y.db"
+    assert Address.parse("sqlite:///x.db?table=people%232").table == "people#2"
     assert not is_address("C:/data.csv")
     assert not is_address("data.csv")
 
@@ -61,6 +62,8 @@ def test_an_address_says_what_it_names_and_nothing_more():
         "sqlite:///canary.db?mode=ro&table=t",
         "sqlite:///canary.db?table=other.t",
         "sqlite:///?table=canary",
+        "postgresql://host/db?table=people#canary",  # not the table people
+        "postgresql://ann:ca#nary@host/db?table=canary",
     ],
 )
 def test_an_address_that_cannot_be_read_is_not_quoted(text):
@@ -189,3 +192,9 @@ def test_streams_are_known_by_their_first_bytes(tmp_path):
     for name in set(writable_names()) - {"tsv"}:  # which looks like a csv
         write_table(pa.table({"x": [1, 2], "y": ["a", "b"]}), tmp_path / f"t.{name}")
         assert kind_of_bytes((tmp_path / f"t.{name}").read_bytes()[:16]) == name
+
+
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbf{", b"\n {", b"[{", b"[\n  {", b"\xef\xbb\xbf[{"])
+def test_records_of_a_stream_are_never_taken_for_names_of_columns(start):
+    assert kind_of_bytes(start + b'"a": 1}') == "jsonl"
+    assert kind_of_bytes(b"\xef\xbb\xbfa,b\n1,2\n") == "csv"

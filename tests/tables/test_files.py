@@ -100,10 +100,14 @@ def test_a_written_workbook_has_no_formula_and_no_trace_of_who_wrote_it_when(tmp
 
 def test_json_lines_of_others_may_lack_keys_and_say_dates(tmp_path):
     path = tmp_path / "t.ndjson"
-    path.write_text('{"a": 1, "day": "2024-02-29"}\n\n{"b": "x", "day": null}\n{"a": 2.5, "b": "2024-02-29"}\n')
+    path.write_text(
+        '{"a": 1, "day": "2024-02-29", "long": 9007199254740993}\n\n'
+        '{"b": "x", "day": null}\n{"a": 2.5, "b": "2024-02-29"}\n'
+    )
     assert read_table(path).to_pydict() == {
         "a": [1.0, None, 2.5],
         "day": [date(2024, 2, 29), None, None],
+        "long": [9007199254740993, None, None],
         "b": [None, "x", "2024-02-29"],
     }
     assert read_table(path, text_columns=["day"])["day"].to_pylist() == ["2024-02-29", None, None]
@@ -115,6 +119,8 @@ def test_json_lines_of_others_may_lack_keys_and_say_dates(tmp_path):
         ('{"a": [1, 2]}', "1 values of column 'a' are lists or objects"),
         ('{"a": 1, "a": 2}', "same key more than once"),
         ('{"a": NaN}', "NaN, which JSON does not know"),
+        ('{"a": 1e400}', "1 numbers of column 'a' are longer or larger"),
+        ('{"a": 0.5}\n{"a": 9007199254740993}', "1 numbers of column 'a' are longer or larger"),
         ("[1, 2]", "line 1 is not an object"),
         ("", "no records"),
     ],

@@ -20,9 +20,10 @@ from microagg.explanations.of_keys import explained_keys
 __all__ = ["FILLED", "examples_page", "pages_page"]
 
 _GROUPS = {
-    "Protect": ("release", "release_files", "Recipe", "Release", "read_table"),
-    "Judge": ("evaluate", "evaluate_files", "compare", "risk", "report", "Evaluation", "Comparison", "RiskAssessment"),
-    "Choose": ("sweep", "Frontier", "explain", "Explanation"),
+    "Begin": ("read_table", "init", "Draft", "risk", "RiskAssessment", "explain", "Explanation"),
+    "Protect": ("release", "release_files", "Recipe", "Release", "make_keys", "check", "CheckResult"),
+    "Judge": ("evaluate", "evaluate_files", "compare", "report", "Evaluation", "Comparison"),
+    "Choose": ("sweep", "Frontier", "tradeoff", "Tradeoff", "list_methods", "list_measures", "reproduce"),
     "Add up": ("Account",),
     "Cells of an array": (
         *("MDAV", "VMDAV", "NearOptimal", "Projection", "InsensitiveMDAV", "OptimalUnivariate"),
@@ -82,15 +83,14 @@ def _escaped(text: str) -> str:
 def python_names() -> str:
     """Every public name, with its docstring, by what a reader wants to do."""
     grouped = [name for names in _GROUPS.values() for name in names]
-    others = [name for name in microagg.__all__ if name not in {*grouped, "__version__", "datasets"}]
+    amiss = set(grouped) ^ (set(microagg.__all__) - {"__version__", "datasets"})
+    if amiss:
+        raise ValueError(f"_GROUPS in tools/site/filled.py must name every public name and no other: {sorted(amiss)}")
+    of_one = "    options:\n      heading_level: 3"
     parts = []
-    for heading, names in {**_GROUPS, "And": tuple(others)}.items():
-        found = [name for name in names if name in microagg.__all__]
-        if found:
-            parts += [
-                f"## {heading}",
-                *(f"::: microagg.{name}\n    options:\n      heading_level: 3" for name in found),
-            ]
+    for heading, names in _GROUPS.items():
+        parts += [f"## {heading}", *(f"::: microagg.{name}\n{of_one}" for name in names)]
+    parts += ["## In a pipeline of scikit-learn", f"::: microagg.sklearn.Microaggregate\n{of_one}"]
     options = "    options:\n      heading_level: 3\n      members_order: alphabetical"
     parts += ["## Reference tables", f"::: microagg.tables.reference.datasets\n{options}"]
     return "\n\n".join(parts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microagg.cli.terminal import explains_errors, say, shows_progress
+from microagg.cli.terminal import explains_errors, print_json, say, shows_progress
 
 if TYPE_CHECKING:
     from microagg.recipe.recipe import Recipe
@@ -117,6 +117,7 @@ def demo(
         "demo-output"
     ),
     overwrite: Annotated[bool, typer.Option(help="Replace an existing folder.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written, and what holds, as JSON.")] = False,
 ) -> None:
     """Generate a survey; release it k-anonymously, guided and privately; check, judge, compare; show where to look."""
     from microagg.recipe.recipe import Recipe
@@ -133,7 +134,7 @@ def demo(
         (folder / "private.toml").write_text(PRIVATE_RECIPE, encoding="utf-8")
         recipe, private = Recipe.load(folder / "recipe.toml"), Recipe.load(folder / "private.toml")
         with shows_progress():
-            _release_all(folder, recipe, private)
+            holds = _release_all(folder, recipe, private)
             _judge(folder, recipe)
     with shows_progress():
         _sweep(output, recipe)
@@ -146,16 +147,19 @@ def demo(
     say(f"         {output / 'frontier' / 'which.txt'}     which release to take, with the command for each")
     say(f"         {output / 'recipe.toml'}             what was decided")
     say(f"Repeat   microagg release {output / 'survey.csv'} -r {output / 'recipe.toml'} -o again/")
+    if as_json:
+        print_json({"folder": str(output), "releases": holds, "frontier": str(output / "frontier")})
 
 
-def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
-    """Make, write and check the four releases."""
+def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> dict[str, bool]:
+    """Make, write and check the four releases; whether each holds."""
     from microagg.releases.check.check import check_release
     from microagg.releases.input import read_table
     from microagg.releases.pipeline import release
 
     made = {name: (recipe.changed(changes), why) for name, (changes, why) in VARIANTS.items()}
     made["private"] = (private, "individual ranking: 1.0-differentially private for the original records")
+    holds = {}
     say("\nFour releases of it, each checked on its written files:")
     for name, (chosen, why) in made.items():
         table = read_table(folder / "survey.csv", chosen)
@@ -163,8 +167,10 @@ def _release_all(folder: Path, recipe: Recipe, private: Recipe) -> None:
         done.save(folder / name, report=True)
         findings = check_release(folder / name)
         failed = [finding.name for finding in findings if not finding.holds]
+        holds[name] = not failed
         loss = "" if done.information_loss is None else f"; information loss {done.information_loss:.1f} %"
         say(f"    {name + '/':<14} {'FAIL: ' + ', '.join(failed) if failed else 'ok'}   {why}{loss}")
+    return holds
 
 
 def _judge(folder: Path, recipe: Recipe) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
-from microagg.cli.streams.sources import takes_sources
+from microagg.cli.streams.sources import Sources, takes_sources
 from microagg.cli.terminal import (
     Aligned,
     Key,
@@ -27,14 +27,16 @@ __all__ = ["evaluate"]
 @explains_errors
 @ends_in_time
 @takes_input_flags
-@takes_sources("original", "holdout", "test")
+@takes_sources("original", "released", "holdout", "test")
 def evaluate(
     original: Annotated[
         Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")
     ],
     released: Annotated[
         list[Path],
-        typer.Argument(help="The released table (or the release's folder); if there are several, the best is marked."),
+        typer.Argument(
+            help="The released table: the release's folder, a file, -, an address; if several, the best is marked."
+        ),
     ],
     recipe: Annotated[
         Path | None,
@@ -75,6 +77,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
     *,
     flags: InputFlags,
+    sources: Sources,
 ) -> None:
     """Measure utility and risk of one or more released tables against the original."""
     from microagg.cli.parts.evaluate import is_in_parts, refuse_for_parts
@@ -91,7 +94,7 @@ def evaluate(
             "--key "
             "and other releases"
         )
-    tables = _name_files(released)
+    tables = _name_files(released, sources)
     chosen = flags.apply(_recipe_of(tables) if recipe is None else Recipe.load(recipe))
     if target is not None and splits is None and test is None and holdout is None:
         raise InputError("to predict a --target, give either --test records.csv (or --holdout) or --splits 10")
@@ -175,11 +178,14 @@ def _say_notes(found: Any, whose: str) -> None:
         say(f"Note: {whose}{', '.join(names)}: {note}")
 
 
-def _name_files(paths: list[Path]) -> dict[str, Path]:
+def _name_files(paths: list[Path], sources: Sources) -> dict[str, Path]:
     """Releases and files by a short name: that of the release's folder or of the file; by the path if names repeat."""
-    names = [_short(path) for path in paths]
+    names = [_short(path) if sources.is_file(path) else path.stem for path in paths]
     if len(set(names)) < len(names):
-        names = [path.as_posix() for path in paths]
+        names = [
+            path.as_posix() if sources.is_file(path) else f"{path.stem} ({place})"  # it has no path that says anything
+            for place, path in enumerate(paths, 1)
+        ]
     return dict(zip(names, paths, strict=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from microagg.cli.terminal import (
 from microagg.errors import InputError
 from microagg.privacy.ways import Way
 from microagg.tables.formats.registry import writable_names
+
+if TYPE_CHECKING:
+    from microagg.releases.folder.delivery import Delivery
 
 __all__ = ["release"]
 
@@ -207,7 +210,7 @@ def release(
     with shows_progress(), destination.delivery(sources.database_of(data), overwrite=overwrite) as delivery:
         table = read_table(data, chosen, as_text=target.is_text and delivery is None)
         made = make_release(table, chosen, seed=seed, source=data, state_total=state_total)
-        if_interrupted(lambda: _told_of_interrupt(folder, before))
+        if_interrupted(lambda: _told_of_interrupt(folder, before, delivery))
         with hears_report_warnings() as unreported:
             made.save(folder, format=target.name, report=report, overwrite=overwrite, sign=sign, to=delivery)
         if internal_report is not None:
@@ -309,8 +312,10 @@ def _manifest_of(folder: Path) -> bytes | None:
         return None
 
 
-def _told_of_interrupt(output: Path, before: bytes | None) -> str:
-    """What lies at the output path decides: the release comes there whole, in one step."""
+def _told_of_interrupt(output: Path, before: bytes | None, delivery: Delivery | None = None) -> str:
+    """What lies at the output path decides: the release comes there whole, in one step; then, what the database did."""
     if _manifest_of(output) == before:
         return "interrupted; nothing was written"
+    if delivery is not None:
+        return f"interrupted. {delivery.end(output.name)}"
     return f"interrupted, but the release was complete: it is in {output}"

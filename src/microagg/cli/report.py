@@ -9,7 +9,16 @@ import typer
 
 from microagg.cli.input_flags import InputFlags, takes_input_flags
 from microagg.cli.streams.sources import takes_sources
-from microagg.cli.terminal import Aligned, Key, ReceiptFile, ends_in_time, explains_errors, say, shows_progress
+from microagg.cli.terminal import (
+    Aligned,
+    Key,
+    ReceiptFile,
+    ends_in_time,
+    explains_errors,
+    print_json,
+    say,
+    shows_progress,
+)
 
 __all__ = ["report"]
 
@@ -17,12 +26,14 @@ __all__ = ["report"]
 @explains_errors
 @ends_in_time
 @takes_input_flags
-@takes_sources("original")
+@takes_sources("original", "released")
 def report(
     original: Annotated[
         Path, typer.Argument(help="The table that was protected; of a release in parts also a folder or a pattern.")
     ],
-    released: Annotated[Path, typer.Argument(help="The released table, of any tool, or the folder of a release.")],
+    released: Annotated[
+        Path, typer.Argument(help="The released table, of any tool, or the folder of a release; -, or an address.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -50,6 +61,7 @@ def report(
         Path | None, typer.Option("--pdf", help="Print the page into this file, too, by a browser of this machine.")
     ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing report.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
     *,
     flags: InputFlags,
 ) -> None:
@@ -88,7 +100,7 @@ def report(
             report_on_parts(
                 original, released, output, chosen, internal=internal, full=full, key=key, overwrite=overwrite
             )
-        _finish(output, internal, pdf, browser)
+        _finish(output, internal, pdf, browser, as_json=as_json)
         return
     with shows_progress():
         report_on_tables(
@@ -106,10 +118,10 @@ def report(
             overwrite=overwrite,
             sign=sign,
         )
-    _finish(output, internal, pdf, browser)
+    _finish(output, internal, pdf, browser, as_json=as_json)
 
 
-def _finish(output: Path, internal: bool, pdf: Path | None, browser: Path | None) -> None:
+def _finish(output: Path, internal: bool, pdf: Path | None, browser: Path | None, *, as_json: bool) -> None:
     """Say what was written, and print it if that is wanted."""
     from microagg.releases.folder.pdf import print_page
 
@@ -119,3 +131,10 @@ def _finish(output: Path, internal: bool, pdf: Path | None, browser: Path | None
         say(f"Printed {pdf}.")
     if internal:
         say("INTERNAL: keep them, do not publish them.")
+    if as_json:
+        files = {
+            "page": str(output),
+            "numbers": str(output.with_suffix(".json")),
+            "pdf": None if pdf is None else str(pdf),
+        }
+        print_json({**files, "internal": internal})

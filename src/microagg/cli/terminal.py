@@ -20,6 +20,7 @@ from microagg._progress import shown_by
 from microagg._progress_lines import lines_of_progress
 from microagg.cli.batch import time_limit
 from microagg.cli.batch.log import ERROR, PROGRESS, is_json, takes_log_form, tell
+from microagg.cli.streams.addresses import refuse_addresses
 from microagg.errors import GuaranteeError, InputError, MicroaggError, SafeNote, place_of
 
 __all__ = [
@@ -162,6 +163,7 @@ def explains_errors(command: Callable[P, R]) -> Callable[P, R]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             with _interrupts.heard():
+                refuse_addresses(kwargs)
                 return command(*args, **kwargs)
         except KeyboardInterrupt as error:
             _say_notes(error)

@@ -167,8 +167,11 @@ def _places_of(groups: Any) -> tuple[IntArray, int]:
     labels = np.asarray(groups)
     if labels.ndim != 1:
         raise ParameterError("groups must be one label for each row")
+    amiss = "groups must be all numbers or all text, with none missing"
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ParameterError(amiss)
     try:
         names, of_row = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError):  # text beside None, for one
-        raise ParameterError("groups must be all numbers or all text, with none missing") from None
+        raise ParameterError(amiss) from None
     return of_row, len(names)

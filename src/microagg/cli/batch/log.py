@@ -9,6 +9,7 @@ import datetime as dt
 import functools
 import inspect
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -40,11 +41,20 @@ def is_json() -> bool:
 
 def tell(text: str, event: str = MESSAGE, **more: Any) -> None:
     """Tell something, on standard error."""
-    if not _json:
+    if _json:
+        at = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        text = json.dumps({"at": at, "event": event, "text": text, **more}, ensure_ascii=False)
+    try:
         typer.echo(text, err=True)
-        return
-    at = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-    typer.echo(json.dumps({"at": at, "event": event, "text": text, **more}, ensure_ascii=False), err=True)
+    except OSError:  # nobody reads it, or its disk is full: there is nobody to tell, and the work is not worse for it
+        _drop_standard_error()
+
+
+def _drop_standard_error() -> None:
+    """Write to nowhere what is still to be told: the command does its work, and its exit code says how that went."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stderr.fileno())
+    os.close(nowhere)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 def start(
     data: Data,
     cap: Annotated[float, typer.Option(help="The largest sum of epsilons, of all releases of this file.")],
+    as_json: AsJson = False,
 ) -> None:
     """Start a ledger beside the data: from then on every private release of the file is recorded by itself."""
     from microagg.releases.account.account import Account
@@ -39,7 +40,7 @@ def start(
     say(f"Wrote {account.ledger.name} beside the data: for you only, keep it there, and do not publish or edit it.")
     say("From now on 'microagg release' of this file records what it spends, and refuses what would exceed the cap.")
     say(f"Releases made before are not in it: enter each with 'microagg budget add {data} EPSILON --note ...'")
-    _say_left(account)
+    _tell_left(account, as_json)
 
 
 @budget.command()
@@ -54,11 +55,11 @@ def show(data: Data, as_json: AsJson = False) -> None:
 
 @budget.command()
 @explains_errors
-def cap(data: Data, epsilon: Annotated[float, typer.Argument(help="The new cap.")]) -> None:
+def cap(data: Data, epsilon: Annotated[float, typer.Argument(help="The new cap.")], as_json: AsJson = False) -> None:
     """Declare another cap; the ledger keeps that there was one before."""
     from microagg.releases.account.account import Account
 
-    _say_left(Account.open(data).set_cap(epsilon))
+    _tell_left(Account.open(data).set_cap(epsilon), as_json)
 
 
 @budget.command()
@@ -67,15 +68,18 @@ def add(
     data: Data,
     epsilon: Annotated[float, typer.Argument(help="What it spent, about the original records.")],
     note: Annotated[str, typer.Option(help="What it was, for yourself.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Enter a release that microagg did not record: made before the ledger, of a copy, or with another tool."""
     from microagg.releases.account.account import Account
 
-    _say_left(Account.open(data).add(epsilon, note=note))
+    _tell_left(Account.open(data).add(epsilon, note=note), as_json)
 
 
-def _say_left(account: Account) -> None:
+def _tell_left(account: Account, as_json: bool) -> None:
     from microagg.releases.account.amounts import at_least, at_most, plain
 
     spent, left = plain(at_least(account.spent)), plain(at_most(account.left))
     say(f"{spent} of {plain(account.cap)} is spent, {left} is left.")
+    if as_json:
+        print_json(account.as_dict())

@@ -101,7 +101,7 @@ class Sources:
 
 
 def takes_sources(*names: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Let parameters of a command, declared as paths, be ``-`` or an address, too.
+    """Let parameters of a command, declared as paths or lists of them, be ``-`` or an address, too.
 
     A command with a parameter `sources` gets what is open; one with a parameter `output` may write into the database
     that it reads from.
@@ -125,8 +125,11 @@ def takes_sources(*names: str) -> Callable[[Callable[..., R]], Callable[..., R]]
                 sources = Sources(stack)
                 target = _target(values.get("output"))
                 for name in names:
-                    if values.get(name) is not None:
-                        values[name] = sources.open(str(values[name]), kind, target)
+                    given = values.get(name)
+                    if isinstance(given, list):
+                        values[name] = [sources.open(str(one), kind, target) for one in given]
+                    elif given is not None:
+                        values[name] = sources.open(str(given), kind, target)
                 return command(*args, **(values | {"sources": sources} if wants else values))
 
         with_sources.__signature__ = signature.replace(parameters=[*kept, more])  # type: ignore[attr-defined]
@@ -145,4 +148,5 @@ def _target(output: Any) -> str | None:
 def _as_text(hint: Any) -> Any:
     """The same option or argument, whose value typer leaves as it is: a path would lose the slashes of an address."""
     kind, *details = get_args(hint)
-    return Annotated[(str if kind is Path else str | None, *details)]
+    texts = {Path: str, list[Path]: list[str]}
+    return Annotated[(texts.get(kind, str | None), *details)]

@@ -40,6 +40,7 @@ class Delivery:
 
     def __init__(self, address: Address, database: Database, *, overwrite: bool) -> None:
         self._address, self._database = address, database
+        self._is_known, self._is_there = True, False
         self._replaces = database.has(address)
         if self._replaces:
             self._refuse_existing(overwrite)
@@ -89,11 +90,23 @@ class Delivery:
     def commit(self, folder: str) -> None:
         """Make the table stay; `folder` has the papers of the release by now."""
         try:
+            self._is_known = False
             self._database.commit()
+            self._is_known = self._is_there = True
         except TableError as error:
-            raise TableError(
-                f"{error}. The database is as it was before; the release is whole in {folder!r}, without it"
-            ) from None
+            raise TableError(f"{error}. {self.end(folder)}") from None
+
+    def end(self, folder: str) -> str:
+        """Where release and table are, once the folder is in its place and the transaction ended, well or not."""
+        name = self._address.table
+        if self._is_there:
+            return f"The release is whole in {folder!r}, and its table {name!r} is in the database"
+        if self._is_known or self._database.is_undone():
+            return f"The database is as it was before; the release is whole in {folder!r}, without it"
+        return (
+            f"The release is whole in {folder!r}; whether the database has it, too, is not known. It has, if there "
+            f"is a table {name!r} whose comment ends with the id of manifest.json"
+        )
 
 
 @contextmanager

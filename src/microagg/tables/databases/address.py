@@ -69,6 +69,8 @@ class Address:
             given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
             raise TableError(f"the address of the table cannot be read. {_HELP}") from None
+        if "#" in text:  # what follows would be no part of the address, and the table another one
+            raise TableError(f"an address has no #: where a name or a password has one, write %23. {_HELP}")
         kind = _KINDS.get(parts.scheme.lower())
         if kind is None:
             raise TableError(f"tables are read from sqlite:// and postgresql:// addresses. {_HELP}")

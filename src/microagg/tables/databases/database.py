@@ -82,6 +82,10 @@ class Database(ABC):
         """Make everything that was written stay."""
 
     @abstractmethod
+    def is_undone(self) -> bool:
+        """After a `commit` that ended with an error or an interrupt: whether it is certain that nothing stays."""
+
+    @abstractmethod
     def close(self) -> None:
         """End the transaction; what was not committed is gone."""
 

@@ -39,6 +39,14 @@ _REASONS = {
     "53": "it has no room or no memory left",
     "57": "it was shut down or the statement was cancelled",
 }
+# Values that Arrow has not, each with what they are: the driver would give others in their place.
+_WITHOUT_ARROW = {
+    "date": ("NOT isfinite({})", "are infinite"),
+    "timestamp": ("NOT isfinite({})", "are infinite"),
+    "timestamptz": ("NOT isfinite({})", "are infinite"),
+    "time": ("{} = '24:00'", "are 24:00, the end of a day"),
+}
+_NO_ANSWER = {"08", "57"}  # what a server did that failed or was shut down meanwhile, nobody can tell
 _PATIENCE = 5.0  # seconds that the server has to cancel
 _LONGEST_NAME = 63  # bytes; longer names would be cut without a word
 
@@ -53,6 +61,7 @@ class Postgresql(Database):
             from adbc_driver_postgresql import dbapi
         except ModuleNotFoundError:
             raise TableError("tables in PostgreSQL need the extra 'sql': pip install 'microagg[sql]'") from None
+        self._undone = False
         with self.told("connect"):
             self._connection = attend(lambda: _connection(dbapi.connect, address.database), StopCondition())
             self._cursor = self._connection.cursor()
@@ -75,7 +84,7 @@ class Postgresql(Database):
         words = _REASONS.get(state) or _REASONS.get(state[:2])
         if words:
             return f"{words} (SQLSTATE {state})"
-        return f"SQLSTATE {state}" if state else "no connection, or no such server, user or database"
+        return f"SQLSTATE {state}" if state else "no connection, no such server, user or database, or a wrong password"
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         self._execute(statement, values or None)
@@ -122,6 +131,7 @@ class Postgresql(Database):
             )
             if not columns:
                 raise TableError(f"the table {address.table!r} has no columns")
+            self._refuse_without_arrow(address, {name: kind for name, kind, _ in columns})
             wanted = [quoted(name) if kind in _KEPT else f"{quoted(name)}::text" for name, kind, _ in columns]
             self._execute(f"SELECT {', '.join(wanted)} FROM {quoted(address.schema, address.table)}")
             read = self._attend(self._cursor.fetch_arrow_table)
@@ -130,6 +140,20 @@ class Postgresql(Database):
             for column, (name, kind, modifier) in zip(read.columns, columns, strict=True)
         ]
         return pa.table(arrays, names=[name for name, _, _ in columns])
+
+    def _refuse_without_arrow(self, address: Address, kinds: dict[str, str]) -> None:
+        """Refuse dates and times that would come as others, such as an infinite future as a distant past."""
+        looked = {name: _WITHOUT_ARROW[kind] for name, kind in kinds.items() if kind in _WITHOUT_ARROW}
+        if not looked:
+            return
+        counts = [f"count(*) FILTER (WHERE {test.format(quoted(name))})" for name, (test, _) in looked.items()]
+        (found,) = self._rows(f"SELECT {', '.join(counts)} FROM {quoted(address.schema, address.table)}")
+        for count, (name, (_, what)) in zip(found, looked.items(), strict=True):
+            if count:
+                raise TableError(
+                    f"column {name!r} has {count} values that {what}, which tables here cannot hold: mend them, or "
+                    "read a view that has NULL or another value in their place"
+                )
 
     def storable(self, table: pa.Table) -> pa.Table:
         for name in table.column_names:
@@ -153,7 +177,15 @@ class Postgresql(Database):
 
     def commit(self) -> None:
         with self.told("commit"):
-            self._connection.commit()
+            try:
+                self._attend(self._connection.commit)
+            except Exception as error:
+                state = getattr(error, "sqlstate", None) or ""
+                self._undone = bool(state) and state[:2] not in _NO_ANSWER
+                raise
+
+    def is_undone(self) -> bool:
+        return self._undone
 
     def close(self) -> None:
         self._cursor.close()
@@ -209,16 +241,12 @@ def _as_decimals(texts: pa.ChunkedArray, modifier: int, name: str) -> pa.Chunked
     odd = int(pc.sum(pc.is_in(texts, pa.array(["NaN", "Infinity", "-Infinity"]))).as_py() or 0)
     if odd:
         raise TableError(f"column {name!r} has {odd} numbers that are NaN or infinite: mend them before")
-    if modifier >= 4:
-        precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
-        scale = scale - 2048 if scale > 1023 else scale
-    else:
+    precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
+    if modifier < 4 or not scale <= precision <= 38:  # a scale below 0 reads here as one above 1023
         shapes = [Decimal(text).as_tuple() for text in pc.unique(texts.drop_null()).to_pylist()]
         scale = max((-int(shape.exponent) for shape in shapes), default=0)
         whole = max((len(shape.digits) + int(shape.exponent) for shape in shapes), default=1)
         precision = max(whole, 1) + max(scale, 0)
-    if not (0 <= scale <= precision <= 38):
-        raise TableError(
-            f"column {name!r} has numbers of more than 38 digits, or rounded above the point: read it through a view"
-        )
+    if precision > 38:
+        raise TableError(f"column {name!r} has numbers of more than 38 digits: round them in a view, and read that")
     return texts.cast(pa.decimal128(precision, scale))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -29,9 +30,11 @@ _BEGINNINGS = {
     b"$FL2": "sav",
     b"$FL3": "zsav",
     b"<stata_dta>": "dta",
-    b"{": "jsonl",
 }
-"""How files of each format begin; anything else is lines of fields."""
+"""How files of each format begin; anything else is text."""
+_OBJECT = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{"
+)  # a list of objects is refused by who reads JSON Lines, in its words
 
 
 def kind_of_bytes(head: bytes) -> str:
@@ -42,7 +45,8 @@ def kind_of_bytes(head: bytes) -> str:
     >>> kind_of_bytes(b"PAR1..."), kind_of_bytes(b"age,sex")
     ('parquet', 'csv')
     """
-    return next((name for start, name in _BEGINNINGS.items() if head.startswith(start)), "csv")
+    of_text = "jsonl" if _OBJECT.match(head) else "csv"
+    return next((name for start, name in _BEGINNINGS.items() if head.startswith(start)), of_text)
 
 
 @contextmanager

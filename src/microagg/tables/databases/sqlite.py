@@ -33,6 +33,7 @@ class Sqlite(Database):
     def __init__(self, address: Address, *, writes: bool) -> None:
         path = Path(address.database)
         self._new = None if path.exists() else path
+        self._undone = False
         if self._new is not None and not writes:
             raise TableError(f"there is no SQLite file named {path.name!r}")
         if not path.absolute().parent.is_dir():
@@ -122,9 +123,16 @@ class Sqlite(Database):
                 self._connection.executemany(insert, zip(*stored, strict=True))
 
     def commit(self) -> None:
-        with self.told("commit"):
-            self._wait_to("COMMIT")
+        try:
+            with self.told("commit"):
+                self._wait_to("COMMIT")
+        except BaseException:
+            self._undone = self._connection.in_transaction  # what is closed like that is rolled back
+            raise
         self._new = None
+
+    def is_undone(self) -> bool:
+        return self._undone
 
     def close(self) -> None:
         self._connection.close()  # what was not committed is rolled back

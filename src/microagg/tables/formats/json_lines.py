@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -109,8 +110,25 @@ def _typed(name: str, values: list[Any], path: Path) -> pa.Array:
             if all(value is None or least <= value < end for value in values):
                 return pa.array(values, kind)
     if kinds <= {int, float} and float in kinds:
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        return _as_doubles(name, values, path)
     return pa.array([None if value is None else _as_text(value) for value in values], pa.string())
+
+
+def _as_doubles(name: str, values: list[Any], path: Path) -> pa.Array:
+    """Whole numbers among others as doubles, if they are the same then."""
+    import pyarrow as pa
+
+    changed = sum(
+        abs(value) > 2**1023 or int(float(value)) != value if isinstance(value, int) else not math.isfinite(value)
+        for value in values
+        if value is not None
+    )
+    if changed:
+        raise TableError(
+            f"{path.name}: {changed} numbers of column {name!r} are longer or larger than it can hold beside "
+            "fractions: write all of its numbers as text, or as whole ones."
+        )
+    return pa.array([None if value is None else float(value) for value in values], pa.float64())
 
 
 def _as_text(value: Any) -> str:
