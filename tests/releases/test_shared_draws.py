@@ -184,6 +184,21 @@ def test_missing_values_strata_weights_and_blocks_are_kept(people):
     assert str(several.statement).count("of the released records equal") == 2
 
 
+def test_a_record_with_nearly_all_the_weight_does_not_make_a_number():
+    """Weights say how often a number is published, and not what it is: intervals are made of k records alike."""
+    rng = np.random.default_rng(4)
+    pay, weight = np.exp(rng.normal(size=300)), np.ones(300)
+    top = int(np.argmax(pay))
+    weight[top] = 1e9
+    table = pa.table({"pay": pay, "w": weight, "ill": ["no"] * 300})
+    attributes = {"pay": numeric(), "w": "non_confidential", "ill": ILL}
+    made = microagg.release(table, recipe(attributes=attributes, sampling_weight="w"), seed=1)
+    allowed = {round(float(number), 9) for number in places_by_hand(pay, 30, 30)}
+    published = made.table["pay"].to_numpy()
+    assert set(np.round(published, 9)) <= allowed
+    assert np.abs(published / pay[top] - 1).min() > 0.01
+
+
 def test_imputed_values_count_for_nobody():
     """The median is one record's number, and a category that nine have is the most frequent: neither becomes shared."""
     rng = np.random.default_rng(3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._scaling import exponents_near_one, times_power_of_two
 from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import GuaranteeError
 
@@ -54,12 +54,14 @@ class SharedNumbers:
     def places(self, published: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """The numbers that stand for each code, of shape (n_codes, n_places); equal ones where a value is shared.
 
+        None is -0.0, which text shows as a number of its own: one record's sign must not become that of all.
+
         Parameters
         ----------
         published : callable
             From numbers to numbers as they are published: rounded, within bounds.
         """
-        return published(self.centres[:, None] + self.half_widths[:, None] * np.array(PLACES))
+        return published(self.centres[:, None] + self.half_widths[:, None] * np.array(PLACES)) + 0.0
 
 
 def find_shared_numbers(
@@ -67,7 +69,6 @@ def find_shared_numbers(
     k: int,
     *,
     share: int | None = None,
-    weights: FloatArray | None = None,
     filled_in: BoolArray | None = None,
 ) -> SharedNumbers:
     """Find the values that at least `share` records have, and cut the others into intervals of at least k records.
@@ -79,8 +80,6 @@ def find_shared_numbers(
     k : int
     share : int, optional
         Default: k.
-    weights : ndarray of shape (n_records,), optional
-        Sampling weights, for mean and spread; records are counted, not weighed.
     filled_in : ndarray of bool, shape (n_records,), optional
         Records whose number is not their own: they are told as others are, and count for none.
 
@@ -97,7 +96,8 @@ def find_shared_numbers(
 
     An interval publishes its mean and half-width, sqrt(3) standard deviations of the population, but no farther than to
     the centre of the code beside it: what is published of an interval depends on numbers that at least k records
-    (`share` for shared values) make, and never on where it begins or ends.
+    (`share` for shared values) make, and never on where it begins or ends. All of them count alike, whatever their
+    sampling weights are: the mean of an interval in which one record has nearly all the weight would be its number.
 
     Examples
     --------
@@ -112,18 +112,14 @@ def find_shared_numbers(
             f"numbers of fewer than k = {k} records cannot be told: an attribute has {int(counted.sum())} values. "
             "Nothing was written"
         )
-    scale = exponent_near_one([values])  # squares of huge numbers would overflow
-    scaled = times_power_of_two(values[known], scale) if scale else values[known]
-    distinct, which = np.unique(scaled, return_inverse=True)
+    distinct, which = np.unique(values[known], return_inverse=True)
     counts = np.bincount(which[counted[known]], minlength=len(distinct))
     is_shared = counts >= (k if share is None else min(share, k))
     code_of, own = _codes_of(distinct, counts, is_shared, k)
     codes = np.full(len(values), MISSING, dtype=np.int64)
     speaks = np.zeros(len(values), dtype=bool)
     codes[known], speaks[known] = code_of[which], own[which] & counted[known]
-    centres, spreads = _means_and_spreads(
-        scaled, codes[known], speaks[known], None if weights is None else weights[known]
-    )
+    centres, spreads = _means_and_spreads(values[known], codes[known], speaks[known])
     is_value = np.zeros(len(centres), dtype=bool)
     is_value[code_of[is_shared]] = True
     centres[code_of[is_shared]] = distinct[is_shared]  # to the last digit
@@ -133,8 +129,6 @@ def find_shared_numbers(
     beside = np.diff(centres, prepend=-np.inf, append=np.inf)
     half = np.minimum(half, np.minimum(beside[:-1], beside[1:]))
     codes[known] = np.argsort(order)[codes[known]]
-    if scale:
-        centres, half = times_power_of_two(centres, -scale), times_power_of_two(half, -scale)
     found = SharedNumbers(codes, speaks, centres, half, is_value)
     require_shared(found, values, k, share=share)
     return found
@@ -180,20 +174,22 @@ def _cut(counts: IntArray, k: int) -> IntArray:
     return np.minimum(parts, part - 1)
 
 
-def _means_and_spreads(
-    values: FloatArray, codes: IntArray, speaks: BoolArray, weights: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of the records of each code, from those that have a part in it."""
+def _means_and_spreads(values: FloatArray, codes: IntArray, speaks: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the records of each code, from those that have a part in it."""
     values, codes = values[speaks], codes[speaks]
-    shares = np.ones(len(values)) if weights is None else weights[speaks]
     n_codes = int(codes.max()) + 1
+    total = np.bincount(codes, minlength=n_codes)
+    # Each code on a scale of its own: squares of huge numbers would overflow, and tiny ones vanish beside these.
+    largest = np.zeros(n_codes)
+    np.maximum.at(largest, codes, np.abs(values))
+    scales = exponents_near_one(largest)
+    values = times_power_of_two(values, scales[codes])
     smallest = np.full(n_codes, np.inf)
     np.minimum.at(smallest, codes, values)
-    total = np.bincount(codes, weights=shares, minlength=n_codes)
     # From the smallest on, so that a common offset costs no digits.
-    means = np.bincount(codes, weights=shares * (values - smallest[codes]), minlength=n_codes) / total + smallest
-    squares = np.bincount(codes, weights=shares * (values - means[codes]) ** 2, minlength=n_codes) / total
-    return means, np.sqrt(squares)
+    means = np.bincount(codes, weights=values - smallest[codes], minlength=n_codes) / total + smallest
+    squares = np.bincount(codes, weights=(values - means[codes]) ** 2, minlength=n_codes) / total
+    return times_power_of_two(means, -scales), times_power_of_two(np.sqrt(squares), -scales)
 
 
 def require_shared(found: SharedNumbers, values: FloatArray, k: int, *, share: int | None = None) -> None:
