@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
+from microagg.aggregate.pairing import odds_of_a_model
 from microagg.aggregate.shared_values.dealing import deal_quietly, neighbourhoods
 from microagg.aggregate.shared_values.intervals import MISSING, find_shared_numbers, require_shared
 from microagg.aggregate.shared_values.model import calibrated, fit_labels
@@ -273,3 +274,17 @@ def test_one_label_or_no_attribute_teaches_nothing():
     X = np.random.default_rng(9).normal(size=(50, 1))
     assert fit_labels(X, np.zeros(50), 5, classes=True) is None
     assert fit_labels(np.full((50, 1), np.nan), np.arange(50.0), 5, classes=False) is None
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_labels_of_fewer_than_k_records_teach_nothing(classes):
+    """A single leaf of all of them would hold fewer than every leaf is said to."""
+    X, y = np.random.default_rng(9).normal(size=(90, 1)), np.full(90, np.nan)
+    y[:29] = np.arange(29) % 2
+    assert fit_labels(X, y, 30, classes=classes) is None
+    wanted, offered = odds_of_a_model(X, y, X, 30, classes=classes)
+    assert not wanted.any()
+    assert not offered.any()
+    y[29] = 0.0
+    assert fit_labels(X, y, 30, classes=classes) is not None
+    assert odds_of_a_model(X, y, X, 30, classes=classes)[0].any()
