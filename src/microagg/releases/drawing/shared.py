@@ -186,19 +186,26 @@ def _tilted(
     """The draws of one attribute, with places that lead the models to the labels of each interval.
 
     The chance that chose a place among all alike chooses among those with weights, so that what no model tells apart
-    stays where it was.
+    stays where it was. Of places that no model tells apart one is tried, since with many classes trees are many.
     """
     result = drawn[:, j].copy()
-    steered = _steered(one.places, [model.cuts(j) for model in models])
-    rows = np.flatnonzero((codes != MISSING) & steered[codes])
+    regions = _regions(one.places, [model.cuts(j) for model in models])
+    n_regions = regions[:, -1] + 1
+    rows = np.flatnonzero((codes != MISSING) & (n_regions[codes] > 1))
     if not len(rows):
         return result
     by_code = np.argsort(codes[rows], kind="stable")
     rows = rows[by_code]
-    n_places = one.places.shape[1]
-    tried = np.repeat(drawn[rows], n_places, axis=0)
-    tried[:, j] = one.places[codes[rows]].ravel()
-    odds = [model.expected(tried).reshape(len(rows), n_places, -1) for model in models]
+    tries = n_regions[codes[rows]]
+    begins = np.concatenate([[0], np.cumsum(tries)])
+    tried = np.repeat(drawn[rows], tries, axis=0)
+    tried_codes = np.repeat(codes[rows], tries)
+    nth = np.arange(len(tried)) - np.repeat(begins[:-1], tries)
+    firsts = np.zeros_like(regions)  # of each region its first place
+    of_code, place = np.nonzero(np.diff(regions, axis=1, prepend=-1))
+    firsts[of_code, regions[of_code, place]] = place
+    tried[:, j] = one.places[tried_codes, firsts[tried_codes, nth]]
+    odds = [model.expected(tried) for model in models]
     due = [_mean_labels(one.codes, len(one.places), model, k) for model in models]
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-2))
     for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -208,10 +215,12 @@ def _tilted(
             continue
         scales = [np.sqrt(models[place].weight) for place in told]
         wanted = np.concatenate([scale * due[place][code] for scale, place in zip(scales, told, strict=True)])
+        of_draws = [
+            scale * odds[place][begins[first] : begins[last]].reshape(last - first, n_regions[code], -1)
+            for scale, place in zip(scales, told, strict=True)
+        ]
         at = tilted_places(
-            np.concatenate(
-                [scale * odds[place][first:last] for scale, place in zip(scales, told, strict=True)], axis=2
-            ),
+            np.concatenate(of_draws, axis=2)[:, regions[code]],
             wanted,
             chance[rows[first:last]],
         )
@@ -229,16 +238,12 @@ def _mean_labels(codes: IntArray, n_codes: int, model: LabelModel, k: int) -> Fl
     return means
 
 
-def _steered(places: FloatArray, cuts: Sequence[FloatArray | None]) -> BoolArray:
-    """Which codes have places that some model tells apart: between the others no tree has a cut."""
-    low, high = places.min(axis=1), places.max(axis=1)
-    found = np.zeros(len(places), dtype=bool)
-    for cut in cuts:
-        if cut is None:
-            everywhere: BoolArray = low < high
-            return everywhere
-        found |= np.searchsorted(cut, low, side="left") < np.searchsorted(cut, high, side="left")
-    return found
+def _regions(places: FloatArray, cuts: Sequence[FloatArray | None]) -> IntArray:
+    """Places of a code that no model tells apart have one number, counted from 0: no tree has a cut between them."""
+    told = [cut for cut in cuts if cut is not None]
+    side = np.searchsorted(np.unique(np.concatenate(told)), places, side="left") if len(told) == len(cuts) else places
+    regions: IntArray = np.cumsum(np.diff(side, axis=1, prepend=side[:, :1]) != 0, axis=1)
+    return regions
 
 
 def _dealt(
