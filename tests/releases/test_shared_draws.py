@@ -296,6 +296,26 @@ def test_how_often_draws_equal_records_is_counted(people, made):
     assert alone == {"released": 0.75, "released_unique": 0.5, "untouched": 0.5, "untouched_unique": 0.5}
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_draws_equal_records_where_the_file_shows_them_equal(kind):
+    """Drawn numbers are compared in the column's own type, which rounds them."""
+    ages = (np.arange(300) % 97 * 1.1).astype(kind)
+    table = pa.table({"age": ages, "ill": ["no"] * 300})
+    made = microagg.release(table, recipe(attributes={"age": numeric(), "ill": ILL}), seed=1)
+    (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "aggregate")
+    equal = np.isin(made.table["age"].to_numpy(zero_copy_only=False), ages).mean()
+    assert stage["paired"][0]["equal"]["released"] == pytest.approx(equal)
+    assert equal > 0
+
+
+def test_one_record_s_minus_zero_is_not_the_category_of_all():
+    codes = np.where(np.arange(300) % 3 == 0, 1.0, 0.0)
+    codes[[1, 299]] = -0.0
+    table = pa.table({"code": codes, "ill": ["no"] * 300})
+    made = microagg.release(table, recipe(attributes={"code": nominal(), "ill": ILL}), seed=1)
+    assert not np.signbit(made.table["code"].to_numpy()).any()
+
+
 def test_the_statement_says_what_a_published_number_is_and_what_a_share_gives_up(people, made):
     (guarantee,) = made.statement.guarantees
     assert guarantee.title == "drawn from cells of at least k (k = 30)"

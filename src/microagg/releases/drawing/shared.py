@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,14 +51,20 @@ class SharedDraws:
     def facts(self, measured: Sequence[EncodedColumn], k: int) -> dict[str, Any]:
         """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
         originals = [
-            round_draws(column, column.values) if column.kind is Kind.NUMERIC else column.values for column in measured
+            np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured
         ]
-        originals = [
-            np.where(_filled_in(column), np.nan, values) for column, values in zip(measured, originals, strict=True)
-        ]
-        equal = _equal_shares(originals, [self.columns[column.name] for column in measured])
+        drawn = [_as_published(column, self.columns[column.name]) for column in measured]
+        equal = _equal_shares(originals, drawn)
         pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
         return {"equal": equal} | ({"pooled": pooled} if pooled else {})
+
+
+def _as_published(column: EncodedColumn, values: FloatArray) -> FloatArray:
+    """Numbers as the file shows them, rounded and of the column's own type; codes of categories as they are."""
+    if column.kind is not Kind.NUMERIC:
+        return values
+    array = column.publish(round_draws(column, values))
+    return replace(column.column, array=array, counted_from=column.column.origin).numbers()
 
 
 def _equal_shares(originals: Sequence[FloatArray], drawn: Sequence[FloatArray]) -> dict[str, float]:
