@@ -417,6 +417,11 @@ def test_what_paired_draws_are_drawn_from_by_default(people, tmp_path, aggregate
     made = microagg.release(people, asked, seed=1)
     assert made.recipe.aggregate.draws == chosen
     assert made.manifest.recipe["aggregate"].get("draws") == chosen
+    said = " ".join(str(made.statement).split())
+    default = "is the default of paired draws where a table has"
+    for draws, size in (("shared", "at least"), ("moments", "fewer than")):
+        words = f"[aggregate] draws = '{draws}', which {default} {size} 10 k = {10 * k} records"
+        assert (words in said) is (draws == chosen)
     again = microagg.release(people, made.recipe, seed=1)
     assert again.table.equals(made.table)
     folder = made.save(tmp_path / "out")

@@ -50,9 +50,7 @@ class SharedDraws:
 
     def facts(self, measured: Sequence[EncodedColumn], k: int) -> dict[str, Any]:
         """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
-        originals = [
-            np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured
-        ]
+        originals = [np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured]
         drawn = [_as_published(column, self.columns[column.name]) for column in measured]
         equal = _equal_shares(originals, drawn)
         pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
