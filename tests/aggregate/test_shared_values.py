@@ -30,7 +30,7 @@ def numbers_with_ties(draw):
     k = draw(st.integers(2, 6))
     scale = draw(st.sampled_from([1.0, 0.1, 1e200, -3e-150]))
     some = st.one_of(st.integers(0, 12), st.sampled_from([0, 0, 3, 50, 1000]))
-    values = np.array(draw(st.lists(some, min_size=k, max_size=60)), dtype=float) * scale
+    values = np.array(draw(st.lists(some, min_size=max(k, 5), max_size=60)), dtype=float) * scale
     values = np.append(values, [np.nan] * draw(st.integers(0, 3)))
     share = draw(st.one_of(st.none(), st.integers(2, k)))
     return np.array(draw(st.permutations(values.tolist()))), k, share
@@ -50,7 +50,7 @@ def test_every_published_number_is_shared_or_of_an_interval_of_k(case):
             assert (values[members] == centre).all()
             assert (places[code] == centre).all()
         else:
-            assert members.sum() >= k
+            assert members.sum() >= max(k, 5)
             scaled = values[members] / np.abs(values[members]).max()
             mean = scaled.mean()
             spread = scaled.std() * np.abs(values[members]).max()
@@ -89,18 +89,31 @@ def test_what_comes_from_fewer_is_refused_before_anything_is_drawn():
         require_shared(replace(found, speaks=silent), values, 5)
     with pytest.raises(GuaranteeError, match="and 1 records have no part"):
         require_shared(found, np.where(np.arange(10) == 0, 0.5, values), 5)
+    with pytest.raises(
+        GuaranteeError, match="fewer than 5 records cannot be told: column 'age' has 4 values, and none"
+    ):
+        find_shared_numbers(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), 3, what="column 'age'")
     with pytest.raises(GuaranteeError, match="an attribute has 4 values"):
         find_shared_numbers(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), 5)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_mean_and_spread_are_of_five_records_where_k_is_less(k):
+    """Of two numbers, mean and spread tell both: m - s and m + s."""
+    values = np.random.default_rng(k).permutation(1000)[:101] * 1.0
+    found = find_shared_numbers(values, k)
+    np.testing.assert_array_equal(found.sizes, [5] * 19 + [6])
+    few = find_shared_numbers(np.array([0.0] * 4 + [1.0, 2.0, 3.0, 4.0]), k)
+    np.testing.assert_array_equal(few.centres, [0.0])
+
+
 def test_bounds_of_an_interval_are_not_told():
     """Two tables whose intervals begin and end elsewhere, with the same mean and spread, publish the same."""
-    one = np.array([0.0] * 9 + [10.0, 10.0, 30.0, 30.0] + [40.0] * 9)
-    two = np.array(
-        [0.0] * 9 + [20 - 10 * np.sqrt(1.5), 20 - 10 * np.sqrt(0.5), 20 + 10 * np.sqrt(0.5), 20 + 10 * np.sqrt(1.5)]
-    )
-    two = np.append(two, [40.0] * 9)
-    places = [find_shared_numbers(values, 4).places(as_they_are) for values in (one, two)]
+    apart = 10 * np.sqrt([1.5, 0.5])
+    one = np.array([0.0] * 9 + [10.0, 10.0, 20.0, 30.0, 30.0] + [40.0] * 9)
+    two = np.array([0.0] * 9 + [*(20 - apart), 20.0, *(20 + apart)] + [40.0] * 9)
+    places = [find_shared_numbers(values, 5).places(as_they_are) for values in (one, two)]
+    assert len(places[0]) == 3
     np.testing.assert_allclose(*places, rtol=1e-12)
 
 

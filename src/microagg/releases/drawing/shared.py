@@ -142,7 +142,8 @@ def _code(
                 f"column {column.name!r} has numbers of fewer than k = {k} records, so none can be published. Nothing "
                 'was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
             )
-        found = find_shared_numbers(column.values, k, share=share, filled_in=filled_in)
+        what = f"column {column.name!r}"
+        found = find_shared_numbers(column.values, k, share=share, filled_in=filled_in, what=what)
         return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
     codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
     ordered = column.kind is Kind.ORDINAL
