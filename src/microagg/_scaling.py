@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 
-__all__ = ["exponent_near_one", "has_vanishing_column", "near_one", "times_power_of_two"]
+__all__ = ["exponent_near_one", "exponents_near_one", "has_vanishing_column", "near_one", "times_power_of_two"]
 
 
 _LARGEST_SAFE = 2.0**256
@@ -25,9 +25,20 @@ def exponent_near_one(arrays: Iterable[FloatArray]) -> int:
     (0, -301)
     """
     largest = max((float(np.fmax.reduce(np.abs(one), axis=None, initial=0.0)) for one in arrays), default=0.0)
-    if largest == 0.0 or 1.0 / _LARGEST_SAFE <= largest <= _LARGEST_SAFE:
-        return 0
-    return -int(np.frexp(largest)[1])
+    return int(exponents_near_one(np.array(largest)))
+
+
+def exponents_near_one(largest: FloatArray) -> IntArray:
+    """The exponents that :func:`exponent_near_one` gives for numbers of these largest magnitudes.
+
+    Examples
+    --------
+    >>> exponents_near_one(np.array([0.0, 1e9, 2.0**300]))
+    array([   0,    0, -301])
+    """
+    is_safe = (largest == 0.0) | ((largest >= 1.0 / _LARGEST_SAFE) & (largest <= _LARGEST_SAFE))
+    exponents: IntArray = np.where(is_safe, 0, -np.frexp(largest)[1].astype(np.int64))
+    return exponents
 
 
 def has_vanishing_column(X: FloatArray) -> bool:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
+from microagg.aggregate.pairing import odds_of_a_model
 from microagg.aggregate.shared_values.dealing import deal_quietly, neighbourhoods
 from microagg.aggregate.shared_values.intervals import MISSING, find_shared_numbers, require_shared
 from microagg.aggregate.shared_values.model import calibrated, fit_labels
@@ -29,17 +30,16 @@ def numbers_with_ties(draw):
     k = draw(st.integers(2, 6))
     scale = draw(st.sampled_from([1.0, 0.1, 1e200, -3e-150]))
     some = st.one_of(st.integers(0, 12), st.sampled_from([0, 0, 3, 50, 1000]))
-    values = np.array(draw(st.lists(some, min_size=k, max_size=60)), dtype=float) * scale
+    values = np.array(draw(st.lists(some, min_size=max(k, 5), max_size=60)), dtype=float) * scale
     values = np.append(values, [np.nan] * draw(st.integers(0, 3)))
     share = draw(st.one_of(st.none(), st.integers(2, k)))
     return np.array(draw(st.permutations(values.tolist()))), k, share
 
 
-@given(numbers_with_ties(), st.booleans())
-def test_every_published_number_is_shared_or_of_an_interval_of_k(case, weighted):
+@given(numbers_with_ties())
+def test_every_published_number_is_shared_or_of_an_interval_of_k(case):
     values, k, share = case
-    weights = np.linspace(1, 3, len(values)) if weighted else None
-    found = find_shared_numbers(values, k, share=share, weights=weights)
+    found = find_shared_numbers(values, k, share=share)
     places = found.places(as_they_are)
     np.testing.assert_array_equal(found.codes == MISSING, np.isnan(values))
     np.testing.assert_array_equal(found.speaks & np.isnan(values), False)
@@ -50,11 +50,10 @@ def test_every_published_number_is_shared_or_of_an_interval_of_k(case, weighted)
             assert (values[members] == centre).all()
             assert (places[code] == centre).all()
         else:
-            assert members.sum() >= k
-            own = None if weights is None else weights[members]
+            assert members.sum() >= max(k, 5)
             scaled = values[members] / np.abs(values[members]).max()
-            mean = np.average(scaled, weights=own)
-            spread = np.sqrt(np.average((scaled - mean) ** 2, weights=own)) * np.abs(values[members]).max()
+            mean = scaled.mean()
+            spread = scaled.std() * np.abs(values[members]).max()
             assert centre == pytest.approx(mean * np.abs(values[members]).max(), rel=1e-9)
             assert found.half_widths[code] <= np.sqrt(3) * spread * (1 + 1e-9)
             np.testing.assert_allclose(places[code].mean(), centre, rtol=1e-9)
@@ -90,19 +89,47 @@ def test_what_comes_from_fewer_is_refused_before_anything_is_drawn():
         require_shared(replace(found, speaks=silent), values, 5)
     with pytest.raises(GuaranteeError, match="and 1 records have no part"):
         require_shared(found, np.where(np.arange(10) == 0, 0.5, values), 5)
+    with pytest.raises(
+        GuaranteeError, match="fewer than 5 records cannot be told: column 'age' has 4 values, and none"
+    ):
+        find_shared_numbers(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), 3, what="column 'age'")
     with pytest.raises(GuaranteeError, match="an attribute has 4 values"):
         find_shared_numbers(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), 5)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_mean_and_spread_are_of_five_records_where_k_is_less(k):
+    """Of two numbers, mean and spread tell both: m - s and m + s."""
+    values = np.random.default_rng(k).permutation(1000)[:101] * 1.0
+    found = find_shared_numbers(values, k)
+    np.testing.assert_array_equal(found.sizes, [5] * 19 + [6])
+    few = find_shared_numbers(np.array([0.0] * 4 + [1.0, 2.0, 3.0, 4.0]), k)
+    np.testing.assert_array_equal(few.centres, [0.0])
+
+
 def test_bounds_of_an_interval_are_not_told():
     """Two tables whose intervals begin and end elsewhere, with the same mean and spread, publish the same."""
-    one = np.array([0.0] * 9 + [10.0, 10.0, 30.0, 30.0] + [40.0] * 9)
-    two = np.array(
-        [0.0] * 9 + [20 - 10 * np.sqrt(1.5), 20 - 10 * np.sqrt(0.5), 20 + 10 * np.sqrt(0.5), 20 + 10 * np.sqrt(1.5)]
-    )
-    two = np.append(two, [40.0] * 9)
-    places = [find_shared_numbers(values, 4).places(as_they_are) for values in (one, two)]
+    apart = 10 * np.sqrt([1.5, 0.5])
+    one = np.array([0.0] * 9 + [10.0, 10.0, 20.0, 30.0, 30.0] + [40.0] * 9)
+    two = np.array([0.0] * 9 + [*(20 - apart), 20.0, *(20 + apart)] + [40.0] * 9)
+    places = [find_shared_numbers(values, 5).places(as_they_are) for values in (one, two)]
+    assert len(places[0]) == 3
     np.testing.assert_allclose(*places, rtol=1e-12)
+
+
+def test_numbers_far_smaller_than_others_stay_what_they_are():
+    """Brought near 1 with the largest, the others would vanish: two shared values would be one that nobody has."""
+    values = np.array([1e200] + [1e-200] * 50 + [2e-200] * 30 + [3e-200 + 1e-202 * one for one in range(10)])
+    found = find_shared_numbers(values, 5)
+    np.testing.assert_array_equal(found.centres[:2], [1e-200, 2e-200])
+    np.testing.assert_array_equal(found.sizes, [50, 30, 5, 6])
+
+
+def test_one_record_s_minus_zero_is_not_that_of_all():
+    values = np.array([-0.0] + [0.0] * 40 + [1.0] * 40)
+    for some in (values, values[::-1]):
+        places = find_shared_numbers(some, 5).places(as_they_are)
+        assert not np.signbit(places).any()
 
 
 @st.composite
@@ -260,3 +287,17 @@ def test_one_label_or_no_attribute_teaches_nothing():
     X = np.random.default_rng(9).normal(size=(50, 1))
     assert fit_labels(X, np.zeros(50), 5, classes=True) is None
     assert fit_labels(np.full((50, 1), np.nan), np.arange(50.0), 5, classes=False) is None
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_labels_of_fewer_than_k_records_teach_nothing(classes):
+    """A single leaf of all of them would hold fewer than every leaf is said to."""
+    X, y = np.random.default_rng(9).normal(size=(90, 1)), np.full(90, np.nan)
+    y[:29] = np.arange(29) % 2
+    assert fit_labels(X, y, 30, classes=classes) is None
+    wanted, offered = odds_of_a_model(X, y, X, 30, classes=classes)
+    assert not wanted.any()
+    assert not offered.any()
+    y[29] = 0.0
+    assert fit_labels(X, y, 30, classes=classes) is not None
+    assert odds_of_a_model(X, y, X, 30, classes=classes)[0].any()

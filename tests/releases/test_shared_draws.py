@@ -184,6 +184,21 @@ def test_missing_values_strata_weights_and_blocks_are_kept(people):
     assert str(several.statement).count("of the released records equal") == 2
 
 
+def test_a_record_with_nearly_all_the_weight_does_not_make_a_number():
+    """Weights say how often a number is published, and not what it is: intervals are made of k records alike."""
+    rng = np.random.default_rng(4)
+    pay, weight = np.exp(rng.normal(size=300)), np.ones(300)
+    top = int(np.argmax(pay))
+    weight[top] = 1e9
+    table = pa.table({"pay": pay, "w": weight, "ill": ["no"] * 300})
+    attributes = {"pay": numeric(), "w": "non_confidential", "ill": ILL}
+    made = microagg.release(table, recipe(attributes=attributes, sampling_weight="w"), seed=1)
+    allowed = {round(float(number), 9) for number in places_by_hand(pay, 30, 30)}
+    published = made.table["pay"].to_numpy()
+    assert set(np.round(published, 9)) <= allowed
+    assert np.abs(published / pay[top] - 1).min() > 0.01
+
+
 def test_imputed_values_count_for_nobody():
     """The median is one record's number, and a category that nine have is the most frequent: neither becomes shared."""
     rng = np.random.default_rng(3)
@@ -249,8 +264,19 @@ def test_dates_and_one_label_are_drawn_too(people):
 
 
 def test_places_that_no_tree_tells_apart_need_not_be_tried(people, made, monkeypatch):
-    monkeypatch.setattr(LabelModel, "cuts", lambda self, column: None)
+    tried = [0, 0]
+    expected = LabelModel.expected
+
+    def counted(self, points):
+        tried[0] += len(points)
+        return expected(self, points)
+
+    monkeypatch.setattr(LabelModel, "expected", counted)
     assert microagg.release(people, recipe(), seed=1).table.equals(made.table)
+    monkeypatch.setattr(LabelModel, "cuts", lambda self, column: None)
+    tried = [0, tried[0]]
+    assert microagg.release(people, recipe(), seed=1).table.equals(made.table)
+    assert 2 * tried[1] < tried[0]  # with every place tried, time would be that of 21 places times all trees
 
 
 def test_how_often_draws_equal_records_is_counted(people, made):
@@ -268,6 +294,26 @@ def test_how_often_draws_equal_records_is_counted(people, made):
     }
     alone = _equal_shares([np.array([1.0, 1.0, np.nan, 2.0])], [np.array([np.nan, 1.0, 3.0, 2.0])])
     assert alone == {"released": 0.75, "released_unique": 0.5, "untouched": 0.5, "untouched_unique": 0.5}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_draws_equal_records_where_the_file_shows_them_equal(kind):
+    """Drawn numbers are compared in the column's own type, which rounds them."""
+    ages = (np.arange(300) % 97 * 1.1).astype(kind)
+    table = pa.table({"age": ages, "ill": ["no"] * 300})
+    made = microagg.release(table, recipe(attributes={"age": numeric(), "ill": ILL}), seed=1)
+    (stage,) = (stage for stage in made.manifest.stages if stage["stage"] == "aggregate")
+    equal = np.isin(made.table["age"].to_numpy(zero_copy_only=False), ages).mean()
+    assert stage["paired"][0]["equal"]["released"] == pytest.approx(equal)
+    assert equal > 0
+
+
+def test_one_record_s_minus_zero_is_not_the_category_of_all():
+    codes = np.where(np.arange(300) % 3 == 0, 1.0, 0.0)
+    codes[[1, 299]] = -0.0
+    table = pa.table({"code": codes, "ill": ["no"] * 300})
+    made = microagg.release(table, recipe(attributes={"code": nominal(), "ill": ILL}), seed=1)
+    assert not np.signbit(made.table["code"].to_numpy()).any()
 
 
 def test_the_statement_says_what_a_published_number_is_and_what_a_share_gives_up(people, made):
@@ -371,6 +417,11 @@ def test_what_paired_draws_are_drawn_from_by_default(people, tmp_path, aggregate
     made = microagg.release(people, asked, seed=1)
     assert made.recipe.aggregate.draws == chosen
     assert made.manifest.recipe["aggregate"].get("draws") == chosen
+    said = " ".join(str(made.statement).split())
+    default = "is the default of paired draws where a table has"
+    for draws, size in (("shared", "at least"), ("moments", "fewer than")):
+        words = f"[aggregate] draws = '{draws}', which {default} {size} 10 k = {10 * k} records"
+        assert (words in said) is (draws == chosen)
     again = microagg.release(people, made.recipe, seed=1)
     assert again.table.equals(made.table)
     folder = made.save(tmp_path / "out")

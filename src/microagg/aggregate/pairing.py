@@ -64,7 +64,7 @@ def odds_of_a_model(
 
     known = ~np.isnan(y)
     found, codes = np.unique(y[known], return_inverse=True)
-    if len(found) < 2:
+    if int(known.sum()) < k or len(found) < 2:
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
     telling = np.asarray(~np.isnan(X[known]).all(axis=0))  # a model learns nothing of an attribute that nobody has
     if not telling.any():

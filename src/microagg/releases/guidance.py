@@ -13,6 +13,7 @@ from microagg.errors import GuaranteeError, ParameterError
 from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
 from microagg.recipe.recipe import Recipe
+from microagg.releases.drawing.choice import drawn_words
 from microagg.schema.attribute import Kind, Role
 from microagg.schema.encode import EncodedColumn
 from microagg.space.guides import Guide, GuidedSpace, PlainSpace
@@ -189,8 +190,8 @@ def pairing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: R
     )  # where no sentence before has said it
     diversity = f"{whose}{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
     if "equal" not in facts:
-        return remark, diversity
-    return _dealing_words(names, recipe.k), diversity, *_sharing_words(facts, attributes, recipe)
+        return remark, diversity, drawn_words(recipe)
+    return _dealing_words(names, recipe.k), diversity, drawn_words(recipe), *_sharing_words(facts, attributes, recipe)
 
 
 def _dealing_words(names: Sequence[str], k: int) -> str:

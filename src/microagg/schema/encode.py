@@ -77,6 +77,10 @@ class EncodedColumn:
             return self.column.array_of(values)
         # Records whose value was imputed hold nothing that could be published: look only at those that had one.
         present = np.flatnonzero(~self.column.missing)
+        if (
+            self.column.is_float
+        ):  # text shows -0.0 as a number of its own: one record's sign must not become that of all
+            present = present[np.argsort(~np.signbit(self.column.numbers()[present]), kind="stable")]
         record_with = np.zeros(max(len(self.labels), 1), dtype=np.int64)
         record_with[self.values[present].astype(np.int64)] = present
         missing = np.isnan(values)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg._scaling import exponent_near_one, times_power_of_two
+from microagg._scaling import exponents_near_one, times_power_of_two
 from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.errors import GuaranteeError
 
-__all__ = ["MISSING", "PLACES", "SharedNumbers", "find_shared_numbers", "require_shared"]
+__all__ = ["LEAST_OF_INTERVAL", "MISSING", "PLACES", "SharedNumbers", "find_shared_numbers", "require_shared"]
 
 
 MISSING = -1
@@ -19,6 +19,9 @@ MISSING = -1
 
 PLACES = tuple((place - 10) / 10.5 for place in range(21))
 """Where an interval is published: parts of its half-width on both sides of its mean."""
+
+LEAST_OF_INTERVAL = 5
+"""The fewest records of an interval where k is less: mean and spread of two tell both, of three or four nearly all."""
 
 _HALF_WIDTH = 3.0**0.5  # of a uniform distribution, in standard deviations
 
@@ -54,12 +57,14 @@ class SharedNumbers:
     def places(self, published: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """The numbers that stand for each code, of shape (n_codes, n_places); equal ones where a value is shared.
 
+        None is -0.0, which text shows as a number of its own: one record's sign must not become that of all.
+
         Parameters
         ----------
         published : callable
             From numbers to numbers as they are published: rounded, within bounds.
         """
-        return published(self.centres[:, None] + self.half_widths[:, None] * np.array(PLACES))
+        return published(self.centres[:, None] + self.half_widths[:, None] * np.array(PLACES)) + 0.0
 
 
 def find_shared_numbers(
@@ -67,8 +72,8 @@ def find_shared_numbers(
     k: int,
     *,
     share: int | None = None,
-    weights: FloatArray | None = None,
     filled_in: BoolArray | None = None,
+    what: str = "an attribute",
 ) -> SharedNumbers:
     """Find the values that at least `share` records have, and cut the others into intervals of at least k records.
 
@@ -79,51 +84,50 @@ def find_shared_numbers(
     k : int
     share : int, optional
         Default: k.
-    weights : ndarray of shape (n_records,), optional
-        Sampling weights, for mean and spread; records are counted, not weighed.
     filled_in : ndarray of bool, shape (n_records,), optional
         Records whose number is not their own: they are told as others are, and count for none.
+    what : str
+        Whose numbers they are, for the error.
 
     Raises
     ------
     GuaranteeError
-        Fewer than k records have a value: nothing can be said about any of them.
+        Fewer than k records have a value, or too few for an interval and no value that is shared: nothing can be said
+        about any of them.
 
     Notes
     -----
     The numbers between two shared values that follow each other are a *gap*. A gap of at least k records is cut, from
     its smallest number on, into intervals of at least k; what is left over joins the last. Nothing is said of a gap
-    with fewer: its records are told as the nearest code.
+    with fewer: its records are told as the nearest code. Where k is below :data:`LEAST_OF_INTERVAL`, that is meant.
 
     An interval publishes its mean and half-width, sqrt(3) standard deviations of the population, but no farther than to
     the centre of the code beside it: what is published of an interval depends on numbers that at least k records
-    (`share` for shared values) make, and never on where it begins or ends.
+    (`share` for shared values) make, and never on where it begins or ends. All of them count alike, whatever their
+    sampling weights are: the mean of an interval in which one record has nearly all the weight would be its number.
 
     Examples
     --------
-    >>> found = find_shared_numbers(np.array([0.0, 0.0, 0.0, 2.0, 3.0, 5.0, 7.0]), 3)
+    >>> found = find_shared_numbers(np.array([0.0, 0.0, 0.0, 2.0, 3.0, 5.0, 7.0, 8.0]), 3)
     >>> found.codes, found.centres, found.is_value
-    (array([0, 0, 0, 1, 1, 1, 1]), array([0.  , 4.25]), array([ True, False]))
+    (array([0, 0, 0, 1, 1, 1, 1, 1]), array([0., 5.]), array([ True, False]))
     """
     known = ~np.isnan(values)
     counted = known if filled_in is None else known & ~filled_in
-    if int(counted.sum()) < k:
-        raise GuaranteeError(
-            f"numbers of fewer than k = {k} records cannot be told: an attribute has {int(counted.sum())} values. "
-            "Nothing was written"
-        )
-    scale = exponent_near_one([values])  # squares of huge numbers would overflow
-    scaled = times_power_of_two(values[known], scale) if scale else values[known]
-    distinct, which = np.unique(scaled, return_inverse=True)
+    distinct, which = np.unique(values[known], return_inverse=True)
     counts = np.bincount(which[counted[known]], minlength=len(distinct))
     is_shared = counts >= (k if share is None else min(share, k))
-    code_of, own = _codes_of(distinct, counts, is_shared, k)
+    least = max(k, LEAST_OF_INTERVAL)
+    if int(counts.sum()) < (k if is_shared.any() else least):
+        raise GuaranteeError(
+            f"numbers of fewer than {least} records cannot be told: {what} has {int(counts.sum())} values, and none "
+            "that many share. Nothing was written"
+        )
+    code_of, own = _codes_of(distinct, counts, is_shared, least)
     codes = np.full(len(values), MISSING, dtype=np.int64)
     speaks = np.zeros(len(values), dtype=bool)
     codes[known], speaks[known] = code_of[which], own[which] & counted[known]
-    centres, spreads = _means_and_spreads(
-        scaled, codes[known], speaks[known], None if weights is None else weights[known]
-    )
+    centres, spreads = _means_and_spreads(values[known], codes[known], speaks[known])
     is_value = np.zeros(len(centres), dtype=bool)
     is_value[code_of[is_shared]] = True
     centres[code_of[is_shared]] = distinct[is_shared]  # to the last digit
@@ -133,14 +137,12 @@ def find_shared_numbers(
     beside = np.diff(centres, prepend=-np.inf, append=np.inf)
     half = np.minimum(half, np.minimum(beside[:-1], beside[1:]))
     codes[known] = np.argsort(order)[codes[known]]
-    if scale:
-        centres, half = times_power_of_two(centres, -scale), times_power_of_two(half, -scale)
     found = SharedNumbers(codes, speaks, centres, half, is_value)
     require_shared(found, values, k, share=share)
     return found
 
 
-def _codes_of(distinct: FloatArray, counts: IntArray, is_shared: BoolArray, k: int) -> tuple[IntArray, BoolArray]:
+def _codes_of(distinct: FloatArray, counts: IntArray, is_shared: BoolArray, least: int) -> tuple[IntArray, BoolArray]:
     """The code of each distinct number, and whether its records have a part in what the code says."""
     codes = np.full(len(distinct), MISSING, dtype=np.int64)
     n_codes = 0
@@ -148,8 +150,8 @@ def _codes_of(distinct: FloatArray, counts: IntArray, is_shared: BoolArray, k: i
         if is_shared[first]:
             codes[first:last] = np.arange(n_codes, n_codes + last - first)
             n_codes += last - first
-        elif counts[first:last].sum() >= k:
-            intervals = _cut(counts[first:last], k)
+        elif counts[first:last].sum() >= least:
+            intervals = _cut(counts[first:last], least)
             codes[first:last] = n_codes + intervals
             n_codes += int(intervals[-1]) + 1
     own = codes != MISSING
@@ -168,32 +170,34 @@ def _runs(flags: BoolArray) -> list[tuple[int, int]]:
     return list(zip([0, *borders.tolist()], [*borders.tolist(), len(flags)], strict=True))
 
 
-def _cut(counts: IntArray, k: int) -> IntArray:
-    """Neighbours put together until they count k; those left over join the last."""
+def _cut(counts: IntArray, least: int) -> IntArray:
+    """Neighbours put together until they count so many; those left over join the last."""
     parts = np.empty(len(counts), dtype=np.int64)
     part = gathered = 0
     for place, count in enumerate(counts.tolist()):
         parts[place] = part
         gathered += count
-        if gathered >= k:
+        if gathered >= least:
             part, gathered = part + 1, 0
     return np.minimum(parts, part - 1)
 
 
-def _means_and_spreads(
-    values: FloatArray, codes: IntArray, speaks: BoolArray, weights: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of the records of each code, from those that have a part in it."""
+def _means_and_spreads(values: FloatArray, codes: IntArray, speaks: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the records of each code, from those that have a part in it."""
     values, codes = values[speaks], codes[speaks]
-    shares = np.ones(len(values)) if weights is None else weights[speaks]
     n_codes = int(codes.max()) + 1
+    total = np.bincount(codes, minlength=n_codes)
+    # Each code on a scale of its own: squares of huge numbers would overflow, and tiny ones vanish beside these.
+    largest = np.zeros(n_codes)
+    np.maximum.at(largest, codes, np.abs(values))
+    scales = exponents_near_one(largest)
+    values = times_power_of_two(values, scales[codes])
     smallest = np.full(n_codes, np.inf)
     np.minimum.at(smallest, codes, values)
-    total = np.bincount(codes, weights=shares, minlength=n_codes)
     # From the smallest on, so that a common offset costs no digits.
-    means = np.bincount(codes, weights=shares * (values - smallest[codes]), minlength=n_codes) / total + smallest
-    squares = np.bincount(codes, weights=shares * (values - means[codes]) ** 2, minlength=n_codes) / total
-    return means, np.sqrt(squares)
+    means = np.bincount(codes, weights=values - smallest[codes], minlength=n_codes) / total + smallest
+    squares = np.bincount(codes, weights=(values - means[codes]) ** 2, minlength=n_codes) / total
+    return times_power_of_two(means, -scales), times_power_of_two(np.sqrt(squares), -scales)
 
 
 def require_shared(found: SharedNumbers, values: FloatArray, k: int, *, share: int | None = None) -> None:
@@ -204,7 +208,7 @@ def require_shared(found: SharedNumbers, values: FloatArray, k: int, *, share: i
     GuaranteeError
         An interval of fewer than k records, or a shared value of fewer than `share`, or of records with others.
     """
-    least = np.where(found.is_value, k if share is None else min(share, k), k)
+    least = np.where(found.is_value, k if share is None else min(share, k), max(k, LEAST_OF_INTERVAL))
     short = int((found.sizes < least).sum())
     of_values = found.speaks & (found.codes >= 0) & found.is_value[found.codes]
     others = int((values[of_values] != found.centres[found.codes[of_values]]).sum())

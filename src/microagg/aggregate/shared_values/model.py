@@ -103,14 +103,15 @@ def fit_labels(
     Returns
     -------
     LabelModel or None
-        None if there is nothing to learn: one label only, or no attribute that any labelled record has.
+        None if there is nothing to learn: one label only, or no attribute that any labelled record has; and if fewer
+        than k records have a label, as no leaf could then hold k of them.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     known = ~np.isnan(y)
     found, codes = np.unique(y[known], return_inverse=True)
     telling = np.asarray(~np.isnan(X[known]).all(axis=0))
-    if len(found) < 2 or not telling.any():
+    if int(known.sum()) < k or len(found) < 2 or not telling.any():
         return None
     counts = np.array([*n_categories] or [0] * X.shape[1])
     is_category = (counts > 0) & (counts <= _MOST_CATEGORIES)

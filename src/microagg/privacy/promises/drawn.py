@@ -162,7 +162,8 @@ def drawn_from_shared_values(
             "part in the table would",
             "hiding of counts within cells: how many records of a cell have a value, an interval or a category was "
             "kept, and that may be one",
-            "hiding from the others of an interval: whoever knows all of its records but one can work out that one",
+            "hiding from the others of an interval: mean and spread are told, so whoever knows all of its records but "
+            "two can work out these two",
             "confidential values: each stands beside a draw from its own record's cell",
             f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: places of intervals "
             "were chosen, and draws dealt, so that they can",

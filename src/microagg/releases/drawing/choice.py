@@ -6,7 +6,7 @@ from microagg.aggregate.content import Content
 from microagg.recipe.choices import Draws
 from microagg.recipe.recipe import Recipe
 
-__all__ = ["LEAST_CELLS", "settle_draws"]
+__all__ = ["LEAST_CELLS", "drawn_words", "settle_draws"]
 
 
 LEAST_CELLS = 10
@@ -34,3 +34,25 @@ def settle_draws(recipe: Recipe, n_records: int) -> Recipe:
     of_shared = choice.share is not None or choice.rare is not None
     shared = of_shared or (not of_moments and n_records >= LEAST_CELLS * recipe.k)
     return recipe.changed({"aggregate.draws": str(Draws.SHARED if shared else Draws.MOMENTS)})
+
+
+def drawn_words(recipe: Recipe) -> str:
+    """What paired draws of a release were drawn from, and which tables get that by default: a choice is not silent.
+
+    Examples
+    --------
+    >>> recipe = Recipe(k=5, aggregate={"form": "sampled", "paired_with": "ill"}, attributes={
+    ...     "age": {"role": "quasi_identifier", "kind": "numeric"}, "ill": {"role": "confidential", "kind": "nominal"}})
+    >>> print(drawn_words(settle_draws(recipe, n_records=49)))  # doctest: +ELLIPSIS
+    records were drawn from moments of their cells: [aggregate] draws = 'moments', which is the default ...
+    """
+    least = f"{LEAST_CELLS} k = {LEAST_CELLS * recipe.k} records"
+    source, size = (
+        ("numbers and intervals that many share", "at least")
+        if recipe.aggregate.way_of_drawing is Draws.SHARED
+        else ("moments of their cells", "fewer than")
+    )
+    return (
+        f"records were drawn from {source}: [aggregate] draws = {str(recipe.aggregate.way_of_drawing)!r}, which is the "
+        f"default of paired draws where a table has {size} {least}"
+    )

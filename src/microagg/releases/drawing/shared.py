@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,15 +50,19 @@ class SharedDraws:
 
     def facts(self, measured: Sequence[EncodedColumn], k: int) -> dict[str, Any]:
         """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
-        originals = [
-            round_draws(column, column.values) if column.kind is Kind.NUMERIC else column.values for column in measured
-        ]
-        originals = [
-            np.where(_filled_in(column), np.nan, values) for column, values in zip(measured, originals, strict=True)
-        ]
-        equal = _equal_shares(originals, [self.columns[column.name] for column in measured])
+        originals = [np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured]
+        drawn = [_as_published(column, self.columns[column.name]) for column in measured]
+        equal = _equal_shares(originals, drawn)
         pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
         return {"equal": equal} | ({"pooled": pooled} if pooled else {})
+
+
+def _as_published(column: EncodedColumn, values: FloatArray) -> FloatArray:
+    """Numbers as the file shows them, rounded and of the column's own type; codes of categories as they are."""
+    if column.kind is not Kind.NUMERIC:
+        return values
+    array = column.publish(round_draws(column, values))
+    return replace(column.column, array=array, counted_from=column.column.origin).numbers()
 
 
 def _equal_shares(originals: Sequence[FloatArray], drawn: Sequence[FloatArray]) -> dict[str, float]:
@@ -138,7 +142,8 @@ def _code(
                 f"column {column.name!r} has numbers of fewer than k = {k} records, so none can be published. Nothing "
                 'was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
             )
-        found = find_shared_numbers(column.values, k, share=share, weights=cells.weights, filled_in=filled_in)
+        what = f"column {column.name!r}"
+        found = find_shared_numbers(column.values, k, share=share, filled_in=filled_in, what=what)
         return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
     codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
     ordered = column.kind is Kind.ORDINAL
@@ -186,19 +191,26 @@ def _tilted(
     """The draws of one attribute, with places that lead the models to the labels of each interval.
 
     The chance that chose a place among all alike chooses among those with weights, so that what no model tells apart
-    stays where it was.
+    stays where it was. Of places that no model tells apart one is tried, since with many classes trees are many.
     """
     result = drawn[:, j].copy()
-    steered = _steered(one.places, [model.cuts(j) for model in models])
-    rows = np.flatnonzero((codes != MISSING) & steered[codes])
+    regions = _regions(one.places, [model.cuts(j) for model in models])
+    n_regions = regions[:, -1] + 1
+    rows = np.flatnonzero((codes != MISSING) & (n_regions[codes] > 1))
     if not len(rows):
         return result
     by_code = np.argsort(codes[rows], kind="stable")
     rows = rows[by_code]
-    n_places = one.places.shape[1]
-    tried = np.repeat(drawn[rows], n_places, axis=0)
-    tried[:, j] = one.places[codes[rows]].ravel()
-    odds = [model.expected(tried).reshape(len(rows), n_places, -1) for model in models]
+    tries = n_regions[codes[rows]]
+    begins = np.concatenate([[0], np.cumsum(tries)])
+    tried = np.repeat(drawn[rows], tries, axis=0)
+    tried_codes = np.repeat(codes[rows], tries)
+    nth = np.arange(len(tried)) - np.repeat(begins[:-1], tries)
+    firsts = np.zeros_like(regions)  # of each region its first place
+    of_code, place = np.nonzero(np.diff(regions, axis=1, prepend=-1))
+    firsts[of_code, regions[of_code, place]] = place
+    tried[:, j] = one.places[tried_codes, firsts[tried_codes, nth]]
+    odds = [model.expected(tried) for model in models]
     due = [_mean_labels(one.codes, len(one.places), model, k) for model in models]
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-2))
     for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -208,10 +220,12 @@ def _tilted(
             continue
         scales = [np.sqrt(models[place].weight) for place in told]
         wanted = np.concatenate([scale * due[place][code] for scale, place in zip(scales, told, strict=True)])
+        of_draws = [
+            scale * odds[place][begins[first] : begins[last]].reshape(last - first, n_regions[code], -1)
+            for scale, place in zip(scales, told, strict=True)
+        ]
         at = tilted_places(
-            np.concatenate(
-                [scale * odds[place][first:last] for scale, place in zip(scales, told, strict=True)], axis=2
-            ),
+            np.concatenate(of_draws, axis=2)[:, regions[code]],
             wanted,
             chance[rows[first:last]],
         )
@@ -229,16 +243,12 @@ def _mean_labels(codes: IntArray, n_codes: int, model: LabelModel, k: int) -> Fl
     return means
 
 
-def _steered(places: FloatArray, cuts: Sequence[FloatArray | None]) -> BoolArray:
-    """Which codes have places that some model tells apart: between the others no tree has a cut."""
-    low, high = places.min(axis=1), places.max(axis=1)
-    found = np.zeros(len(places), dtype=bool)
-    for cut in cuts:
-        if cut is None:
-            everywhere: BoolArray = low < high
-            return everywhere
-        found |= np.searchsorted(cut, low, side="left") < np.searchsorted(cut, high, side="left")
-    return found
+def _regions(places: FloatArray, cuts: Sequence[FloatArray | None]) -> IntArray:
+    """Places of a code that no model tells apart have one number, counted from 0: no tree has a cut between them."""
+    told = [cut for cut in cuts if cut is not None]
+    side = np.searchsorted(np.unique(np.concatenate(told)), places, side="left") if len(told) == len(cuts) else places
+    regions: IntArray = np.cumsum(np.diff(side, axis=1, prepend=side[:, :1]) != 0, axis=1)
+    return regions
 
 
 def _dealt(

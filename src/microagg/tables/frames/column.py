@@ -73,6 +73,12 @@ class Column:
         return bool(types.is_integer(self.values.type))
 
     @property
+    def is_float(self) -> bool:
+        import pyarrow.types as types
+
+        return bool(types.is_floating(self.values.type))
+
+    @property
     def is_number(self) -> bool:
         """True for integers, floats and decimals; not for booleans, text or dates."""
         import pyarrow.types as types
