@@ -130,7 +130,7 @@ DISTORTION = (
             "Categories are points at distance 1, so they stay below one half even if cells tell nothing, and rare "
             "ones far below: a low mean need not come from the cells.",
             DEPENDENCE,
-            short="spread of confidential values left inside cells",
+            short="distance of confidential values from their cell's middle",
         ),
     ),
     Definition(
