@@ -89,7 +89,21 @@ def test_the_plot_is_drawn(table, tmp_path):
     plot_tradeoff(found.parameter, found.rows, tmp_path / "p.svg")
     drawn = (tmp_path / "p.svg").read_text()
     assert "<svg" in drawn
-    assert "spread of confidential values left inside cells" in drawn
+    assert "distance of confidential values from their cell's middle" in drawn
+
+
+def test_what_differs_by_much_is_on_a_logarithmic_axis_and_marks_beside_their_points_are_told(monkeypatch, tmp_path):
+    figures = need("matplotlib.figure")
+    from microagg.frontier.tradeoff_plot import plot_tradeoff
+
+    kept = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda figure, *a, **k: kept.append(figure))
+    names = ("information_loss", *MEASURES)
+    rows = [dict.fromkeys(names, 1.0) | {"lambda": i / 4, "D_X": x, "D_Y": 0.5} for i, x in enumerate((0.01, 0.01, 1))]
+    plot_tradeoff("lambda", rows, tmp_path / "p.svg")
+    [figure] = kept
+    assert figure.axes[0].get_xscale() == "log"
+    assert "stand beside their point" in figure.get_supxlabel()
 
 
 TRADED = {

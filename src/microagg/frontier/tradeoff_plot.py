@@ -52,6 +52,9 @@ def plot_tradeoff(parameter: str, rows: Sequence[Mapping[str, Any]], path: Path)
     lost = panels["lost"]
     at = [(float(row[x]), float(row[y])) for row in shown]
     lost.plot([one for one, _ in at], [one for _, one in at], color=_BLUE, linewidth=1.0, alpha=0.5)
+    if both:
+        for which, values in zip("xy", zip(*at, strict=True), strict=False):
+            set_scale(lost, which, values, share=False)
     lost.margins(0.1)
     lost.set_xlabel(axis_title("loss", "D_X") if both else _in_words(parameter))
     lost.set_ylabel(axis_title("loss", "D_Y") if both else _LOSS)
@@ -66,11 +69,12 @@ def plot_tradeoff(parameter: str, rows: Sequence[Mapping[str, Any]], path: Path)
         if (lacking := len(rows) - len(_with_numbers(rows, *needed)))
     ]
     internal = "Internal: measured on the original records, not for publication."
-    figure.supxlabel(" ".join([*notes, internal]), size=8, color="#555555")
+    below = figure.supxlabel(" ".join([*notes, internal]), size=8, color="#555555")
     for axis in panels.values():
         axis.grid(True, color="#e6e6e6", linewidth=0.6)
         axis.set_axisbelow(True)
-    _draw_marks(lost, at, [f"{row[parameter]:g}" for row in shown] if both else [""] * len(shown))
+    if _draw_marks(lost, at, [f"{row[parameter]:g}" for row in shown] if both else [""] * len(shown)):
+        below.set_text(f"Marks that would hide another stand beside their point, at a line's end. {below.get_text()}")
     with matplotlib.rc_context({"svg.hashsalt": "microagg"}):
         figure.savefig(path, **({"metadata": {"Date": None}} if path.suffix.lower() == ".svg" else {"dpi": 150}))
 
@@ -94,8 +98,8 @@ def _draw_measure(axis: Any, parameter: str, name: str, rows: Sequence[Mapping[s
     axis.set_title(axis_title(about, name), size=9)
 
 
-def _draw_marks(axis: Any, at: Sequence[tuple[float, float]], texts: Sequence[str]) -> None:
-    """A mark for each release, on its point or beside it, and its label."""
+def _draw_marks(axis: Any, at: Sequence[tuple[float, float]], texts: Sequence[str]) -> int:
+    """A mark for each release, on its point or beside it, and its label; how many stand beside."""
     axis.set_xlim(axis.get_xlim())
     axis.set_ylim(axis.get_ylim())
     axis.figure.draw_without_rendering()
@@ -115,4 +119,6 @@ def _draw_marks(axis: Any, at: Sequence[tuple[float, float]], texts: Sequence[st
     marks = [(x - half, y - half, x + half, y + half) for x, y in places]
     labels = [Label(text, place, 8, _BLUE) for text, place in zip(texts, places, strict=True)]
     if left_out := draw_labels(axis, labels, marks, lines):
-        axis.set_title(f"{axis.get_title()}; no room for {left_out} labels", size=10)
+        without = "1 label" if left_out == 1 else f"{left_out} labels"
+        axis.set_title(f"{axis.get_title()}; no room for {without}", size=10)
+    return sum(true != place for true, place in zip(on_page, places, strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 
 from microagg._typing import FloatArray
 from microagg.reports.disclosure import nice_step, pool_bins, pool_categories, public_step, round_to
+from microagg.reports.plain import percent
 from microagg.schema.attribute import Attribute
 from microagg.tables.frames import Column
 
@@ -135,6 +136,7 @@ def public_numbers(column: Column, least: int) -> dict[str, Any]:
                 "to": None if labels is None or i == len(pooled) - 1 else labels[i],
                 "width": 1.0 if is_open else float(steps[i + 1] - steps[i]),
                 "after": round(count / len(values), 2),
+                "text": percent(count / len(values)) if count else "none",
             }
         )
     quantiles = []

@@ -24,8 +24,8 @@ def histogram(bins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> figure = histogram([{"from": None, "to": "5", "width": 1, "after": 0.5},
-    ...                     {"from": "5", "to": None, "width": 1, "after": 0.5}])
+    >>> figure = histogram([{"from": None, "to": "5", "width": 1, "after": 0.5, "text": "50 %"},
+    ...                     {"from": "5", "to": None, "width": 1, "after": 0.5, "text": "50 %"}])
     >>> len(figure["bars"]), [tick["text"] for tick in figure["ticks"]]
     (2, ['5'])
     """
@@ -70,7 +70,7 @@ def _tick(x: float, text: str) -> dict[str, Any]:
 
 
 def _interval(one: Mapping[str, Any], side: str) -> str:
-    value = f"{one[side]:.0%}" if isinstance(one[side], float) else f"{one[side]} records {side}"
+    value = one["text"] if "text" in one else f"{one[side]} records {side}"
     if one.get("from") is None and one.get("to") is None:
         return value
     if one.get("from") is None:
@@ -144,7 +144,7 @@ def bar_chart(bars: Sequence[Mapping[str, Any]], other: str = "all others togeth
                         "height": round(thick - 1, 1),
                         "width": round(longest * one[side] / highest, 1),
                         "text_y": round(i * height + 3 + j * thick + thick / 2 + 3.5, 1),
-                        "text": _told(one, side),
+                        "text": _told(one, side, is_all=len(bars) == 1),
                     }
                     for j, side in enumerate(sides)
                 ],
@@ -165,11 +165,11 @@ def _width_of(label: str) -> float:
     return sum(_WIDE if char.isupper() or char in "mwMW" or ord(char) > 0x2E7F else _NARROW for char in label)
 
 
-def _told(one: Mapping[str, Any], side: str) -> str:
+def _told(one: Mapping[str, Any], side: str, *, is_all: bool) -> str:
     """The number at the end of a bar; after a count before, by how much it changed."""
     value = one[side]
     if isinstance(value, float):
-        return percent(value) if value else "<1 %"
+        return "<1 %" if not value else ">99 %" if value == 1 and not is_all else percent(value)
     before = one.get("before", 0) if side == "after" else 0
     return f"{value:,}" + (f" ({100 * (value - before) / before:+.0f} %)" if before and value != before else "")
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["TITLES", "Unit", "count_of", "in_words", "named", "percent", "title_of", "unit_of"]
+__all__ = [
+    "TITLES",
+    "Unit",
+    "count_of",
+    "deviations_of",
+    "in_sentence",
+    "in_words",
+    "named",
+    "percent",
+    "small",
+    "title_of",
+    "unit_of",
+]
 
 Unit = str
 """How a measure's number is read: one of the keys of ``_SAID``."""
@@ -13,12 +26,12 @@ Unit = str
 # Title and unit of every measure of microagg's own. What others registered is called by its name.
 TITLES: Mapping[str, tuple[str, Unit]] = {
     "D_X": ("Distance of released records from their originals", "square"),
-    "D_Y": ("Spread of confidential values inside a cell", "share of spread"),
+    "D_Y": ("Distance of confidential values from the middle of their cell", "square"),
     "D": ("Loss of both kinds together", "plain"),
     "SSE": ("Sum of squared errors", "plain"),
     "log2_SSE": ("Sum of squared errors, in doublings", "doublings"),
     "SSE_SST": ("Variation lost in the protected columns", "share"),
-    "IL1s": ("Typical change of a number", "deviations"),
+    "IL1s": ("Typical change of a number", "root two"),
     "relative_error": ("Typical change of a value, relative to itself", "share"),
     "semantic_distance": ("Typical change of a category", "plain"),
     "variation_means": ("Change of means", "share"),
@@ -112,32 +125,66 @@ def _one_in(value: float) -> str:
     return f"{value:,.0f} records: at most 1 in {value:,.0f} by guessing"
 
 
-def _small(value: float) -> str:
+def in_sentence(share: float) -> str:
+    """A share in whole percent, without signs.
+
+    Examples
+    --------
+    >>> in_sentence(0.0034), in_sentence(0.126), in_sentence(0.998)
+    ('less than 1 %', '13 %', 'more than 99 %')
+    """
+    return percent(share).replace("<", "less than ").replace(">", "more than ")
+
+
+def small(value: float) -> str:
+    """A number in two digits, without an exponent if it is little.
+
+    Examples
+    --------
+    >>> small(0.0), small(0.0003), small(0.126), small(98765.4)
+    ('0', '<0.001', '0.13', '98,765')
+    """
+    if 0 < value < 0.001:
+        return "<0.001"
     return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.3g}"
 
 
+def deviations_of(value: float) -> str:
+    """What IL1s says in standard deviations: its unit is that of a difference of two records, larger by a root of two.
+
+    Examples
+    --------
+    >>> deviations_of(0.12)
+    '0.17 standard deviations'
+    """
+    return f"{small(value * math.sqrt(2))} standard deviations"
+
+
 _SAID: Mapping[Unit, Any] = {
-    "plain": _small,
+    "plain": small,
     "share": percent,
-    "share of spread": lambda value: f"{percent(value)} of the whole spread",
     "records": lambda value: f"{percent(value)} of the records" if value else "no record",
     "numbers": lambda value: f"{percent(value)} of the numbers" if value else "no number",
     "of its records": lambda value: f"{percent(value)} of its records",
     "chance": lambda value: f"a chance of {percent(value)}",
     "alike": _one_in,
-    "alike on average": lambda value: f"{value:,.3g} records",
+    "alike on average": lambda value: f"{value:,.3g} {'record' if f'{value:,.3g}' == '1' else 'records'}",
     "values": lambda value: f"{value:,.3g} {'value' if value == 1 else 'values'}",
-    "deviations": lambda value: f"{_small(value)} standard deviations",
-    "square": lambda value: f"{_small(value)} squared standard deviations",
-    "correlation": lambda value: f"{_small(value)} (of at most 2)",
-    "of one": lambda value: f"{_small(value)} (of at most 1)",
+    "deviations": lambda value: f"{small(value)} standard deviations",
+    "root two": lambda value: f"{small(value)} × √2 = {deviations_of(value)}",
+    "square": lambda value: f"{small(value)} squared standard deviations",
+    "correlation": lambda value: f"{small(value)} (of at most 2)",
+    "of one": lambda value: f"{small(value)} (of at most 1)",
     "doublings": lambda value: f"{value:.1f} doublings",
-    "times": lambda value: f"{_small(value)} times the rest",
+    "times": lambda value: f"{small(value)} times the rest",
 }
 
 
-def in_words(name: str, value: float | None) -> str:
+def in_words(name: str, value: float | None, *, can_guess: bool = True) -> str:
     """The number of a measure with its unit.
+
+    Without `can_guess` nothing is said of the chance of a guess: records that look alike may be of one unit, or rows
+    may be no records.
 
     Examples
     --------
@@ -146,6 +193,8 @@ def in_words(name: str, value: float | None) -> str:
     """
     if value is None:
         return "–"
+    if name == "k" and not can_guess:
+        return count_of(round(value), "record")
     if name == "k" and value <= 1:
         return "1 record: somebody is alone"
     return str(_SAID[unit_of(name)](value))

@@ -12,6 +12,7 @@ import numpy as np
 from microagg._typing import IntArray
 from microagg.evaluation.result import RowKind
 from microagg.methods.output import Block
+from microagg.recipe.choices import AggregateForm
 from microagg.recipe.recipe import Recipe
 from microagg.reports.disclosure import least_of
 from microagg.reports.results import ReportResults
@@ -80,6 +81,13 @@ class ReportRequest:
     @property
     def row_kind(self) -> RowKind:
         return RowKind(self.recipe.rows)
+
+    @property
+    def can_guess(self) -> bool:
+        """Whether so many records alike mean a chance of one in so many: one record each, neither drawn nor noisy."""
+        entry, form = self.recipe.entry, self.recipe.aggregate.form
+        changed = entry.is_private or entry.mixes_values or form is AggregateForm.SAMPLED
+        return self.recipe.unit is None and not changed
 
     @property
     def may_compare(self) -> bool:

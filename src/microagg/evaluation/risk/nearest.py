@@ -105,7 +105,7 @@ NEAREST = (
             "Means of cells are near real records without being copies, so a small number need not be a risk. A large "
             "one is no proof of safety, either: compare with a holdout.",
             HOLDOUT_TESTS,
-            short="typical distance to the nearest original record",
+            short="typical distance to the nearest original record, in standard deviations",
         ),
     ),
     Definition(

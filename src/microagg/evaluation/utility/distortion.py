@@ -124,12 +124,13 @@ DISTORTION = (
         high=1.0,
         needs=(Need.CELLS,),
         explained=Words(
-            "It says how much of the spread of confidential values is left inside the cells. At 0 the released "
-            "quasi-identifiers tell the confidential values exactly; at 1 they tell nothing.",
+            "It says how far confidential values lie from the middle of their cell. At 0 the released "
+            "quasi-identifiers tell the confidential values exactly; for numbers, 1 means that they tell nothing.",
             "Low is good for whoever predicts from the release, and for whoever wants to find out a person's value. "
-            "Read it beside the measures of diversity.",
+            "Categories are points at distance 1, so they stay below one half even if cells tell nothing, and rare "
+            "ones far below: a low mean need not come from the cells.",
             DEPENDENCE,
-            short="spread of confidential values left inside cells",
+            short="distance of confidential values from their cell's middle",
         ),
     ),
     Definition(

@@ -188,7 +188,7 @@ VALUES = (
             "It says which share of the variation in the quasi-identifiers the release has lost. At 0 nothing "
             "changed; at 1 the release says no more than the overall means.",
             "It can be low while outliers, rare categories or relations with other attributes are lost. Noise can "
-            "push it above 1.",
+            "push it above 1. Drawn values count as loss although they keep the spread of their column.",
             DATA_ORIENTED,
             short="share of the variation lost",
         ),
@@ -200,12 +200,13 @@ VALUES = (
         _il1s,
         Need.NUMBERS,
         explained=Words(
-            "It says how far a released number lies from the original one on average, in standard deviations. The "
-            "size of a difference counts, not its square, so outliers weigh less than in SSE.",
+            "It says how far a released number lies from the original one on average. The unit is 1.41 (the root of "
+            "two) standard deviations: the standard deviation of a difference between two records. The size of a "
+            "difference counts, not its square, so outliers weigh less than in SSE.",
             "An attribute with a few huge values has a huge standard deviation, so that large errors of ordinary "
             "values look small.",
             "Yancey, Winkler & Creecy (2002), Disclosure risk assessment in perturbative microdata protection",
-            short="average change of a number, in standard deviations",
+            short="average change of a number, in units of 1.41 standard deviations",
         ),
     ),
     _define(

@@ -179,9 +179,10 @@ def _faults_of_measures(request: ReportRequest, measures: Mapping[str, Any]) -> 
         yield "measures"
     if any(set(one) != _OF_MEASURE or type(one["value"]) not in (int, float) for one in shown):
         yield "measures"
-    if any(not same({**one, **describe_value(one["name"], one["value"], one["by_chance"])}, one) for one in shown):
+    said = [describe_value(one["name"], one["value"], one["by_chance"], request) for one in shown]
+    if any(not same({**one, **words}, one) for one, words in zip(shown, said, strict=True)):
         yield "measures"
-    alone = describe_publicly(measure_release_alone(request)) if shown else {}
+    alone = describe_publicly(measure_release_alone(request), request) if shown else {}
     for one in shown:
         if one["name"] in alone and not same(one, json.loads(json.dumps(alone[one["name"]]))):
             yield f"measures ({one['name']})"

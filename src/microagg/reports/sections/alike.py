@@ -9,6 +9,7 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 from microagg.reports.disclosure import pool_bins
+from microagg.reports.plain import percent
 from microagg.reports.section import Section
 from microagg.reports.source import ReportSource
 
@@ -69,7 +70,8 @@ def _shares(
     for first, beyond, count in zip(kept[:-1], kept[1:], pooled, strict=True):
         low, high = labels[int(first)], labels[int(beyond)]
         name = _named(low, high, is_last=int(beyond) == edges[-1])
-        bars.append({"label": name, "share": round(count / total, digits)})
+        text = percent(count / total) if count else "none"  # what is little rounds to nothing, and is not
+        bars.append({"label": name, "share": round(count / total, digits), "text": text})
     return bars
 
 

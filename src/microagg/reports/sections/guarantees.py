@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, ORIGINAL_RECORDS
+from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY, MICROAGGREGATED
 from microagg.privacy.promises.drawn import sources_words
 from microagg.privacy.requirement import (
     DISTINCT_L,
@@ -20,6 +20,7 @@ from microagg.privacy.requirement import (
     Requirement,
 )
 from microagg.recipe.choices import AggregateForm
+from microagg.reports.premises import conditions_of, premise_of
 from microagg.reports.section import Section
 from microagg.reports.sections.classes import QUANTITIES
 from microagg.reports.source import ReportSource
@@ -49,19 +50,10 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
     if model not in (EPSILON_DP, EPSILON_IDP):
         return ""
     likely = f"no outcome is more than exp({parameters['epsilon']:g}) times as likely with one value as with another."
-    if model == EPSILON_IDP:
-        likely += " This holds for the table at hand, not for every possible table."
-    if guarantee["target"].startswith(ORIGINAL_RECORDS):
-        plain = f"Whatever one record says, the release could have come out nearly the same: {likely}"
-    else:
-        plain = (
-            "The original records themselves are not what is protected. Given which records were put together, which "
-            "is not protected, whatever one record says within its cell, the release could have come out nearly the "
-            f"same: {likely}"
-        )
-    return (
-        plain if "bounds" not in guarantee["target"] else f"{plain} It holds given bounds that were read from the data."
-    )
+    plain = f"{premise_of(guarantee)}, the release could have come out nearly the same: {likely}"
+    if MICROAGGREGATED in guarantee["target"]:
+        plain = f"The original records themselves are not what is protected. {plain}"
+    return f"{plain}{conditions_of(guarantee)}"
 
 
 def _plain_of_values(guarantee: Mapping[str, Any]) -> str:

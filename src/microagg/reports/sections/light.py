@@ -16,9 +16,9 @@ from microagg.privacy.requirement import (
     RECURSIVE_C_L,
     REQUIREMENTS,
 )
-from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.recipe.output import RowOrder
 from microagg.reports.plain import count_of, named
+from microagg.reports.premises import what_says
 from microagg.reports.section import Section
 from microagg.reports.sections.exposure import quoted_or_counted
 from microagg.reports.sections.guarantees import verdict
@@ -110,8 +110,7 @@ def _gaps_of_promise(one: Mapping[str, Any]) -> Iterator[str]:
     if epsilon > LARGE_EPSILON:
         factor = math.exp(epsilon) if epsilon < 700 else math.inf
         likelier = f"{factor:,.3g}" if factor < 1e6 else "over a million"
-        whole = f"{WHOLE_UNIT} say" if WHOLE_UNIT in one["unit"] else "one record says"
-        yield f"Epsilon is {epsilon:g}: what {whole} may make an outcome {likelier} times as likely."
+        yield f"Epsilon is {epsilon:g}: what {what_says(one)} may make an outcome {likelier} times as likely."
     if one["model"] == EPSILON_IDP:
         yield "The promise is of the table at hand, and not of every table there could have been."
     if MICROAGGREGATED in one["target"]:
@@ -152,7 +151,7 @@ def _gaps_of_columns(source: ReportSource) -> Iterator[str]:
     required = _required(source)
     bare = [name for name in confidential if not required.get(name)]
     if bare:
-        yield f"Nothing is required of confidential {named(bare)}: records that look alike may agree in it."
+        yield f"Nothing is required of confidential {named(bare)}: records that look alike may agree there."
     entries = quoted_or_counted(source)
     agreeing = [
         str(one["attribute"])

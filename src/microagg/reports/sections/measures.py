@@ -11,7 +11,7 @@ from microagg.reports.disclosure import coarse
 from microagg.reports.plain import in_words, title_of
 from microagg.reports.results import MeasureResults
 from microagg.reports.section import Section
-from microagg.reports.source import ReportSource
+from microagg.reports.source import ReportRequest, ReportSource
 
 __all__ = ["MEASURES", "MOST_PAIRED", "describe_publicly", "describe_value"]
 
@@ -20,6 +20,7 @@ MOST_PAIRED = 50
 
 _FEWEST_RECORDS = 100
 _AT_RISK = 10
+_NEARLY_ALL = 0.99
 # In the unit of an attribute, or a sum over records: an equation rather than a figure. What k does not hide has a
 # section of its own, which is silent about few records.
 _INTERNAL_ONLY = ("SSE", "log2_SSE", "agreement", "unique_values", "categories_lost")
@@ -43,13 +44,13 @@ def _measures(source: ReportSource) -> dict[str, Any]:
     notes = _notes(results, source)
     if source.internal:
         facts: dict[str, Any] = {
-            about: [_exact(one) for one in found if one.about == about] for about in ("utility", "risk")
+            about: [_exact(one, source) for one in found if one.about == about] for about in ("utility", "risk")
         }
         facts["changes"] = _changes(found, source)
         if found.per_record is None:
             notes.append("Single records are not looked at in a table of this size.")
         return {**facts, "notes": notes, "per_record": _per_record(found, results, source)}
-    public = describe_publicly(found)
+    public = describe_publicly(found, source)
     facts = {about: [public[one.name] for one in _public(found) if one.about == about] for about in ("utility", "risk")}
     absent = [one.name for one in found if one.value is None]
     if absent:
@@ -86,9 +87,9 @@ def _notes(results: MeasureResults, source: ReportSource) -> list[str]:
     return notes
 
 
-def describe_publicly(found: Evaluation) -> dict[str, dict[str, Any]]:
+def describe_publicly(found: Evaluation, request: ReportRequest) -> dict[str, dict[str, Any]]:
     """Measures by name, as the public form shows them."""
-    return {one.name: _coarse(one) for one in _public(found)}
+    return {one.name: _coarse(one, request) for one in _public(found)}
 
 
 def _public(found: Evaluation) -> list[Measure]:
@@ -100,23 +101,26 @@ def _frame(one: Measure) -> dict[str, Any]:
     return said | {"formula": one.formula, "words": one.words}
 
 
-def _exact(one: Measure) -> dict[str, Any]:
+def _exact(one: Measure, request: ReportRequest) -> dict[str, Any]:
     more = {"value": one.value, "spread": one.spread, "by_chance": one.baseline, "high": one.high, "note": one.note}
-    return _frame(one) | more | describe_value(one.name, one.value, one.baseline) | {"details": dict(one.details)}
+    said = describe_value(one.name, one.value, one.baseline, request)
+    return _frame(one) | more | said | {"details": dict(one.details)}
 
 
-def _coarse(one: Measure) -> dict[str, Any]:
+def _coarse(one: Measure, request: ReportRequest) -> dict[str, Any]:
     counted = one.name in ("k", "distinct_l_min")  # whole numbers that the released table shows to everyone
     value = one.value if counted else coarse(one.value)
+    if value == 1.0 and one.value is not None and one.value < value:  # nearly all is not all
+        value = _NEARLY_ALL
     chance = coarse(one.baseline)
     numbers = {"value": value, "by_chance": chance, "high": coarse(one.high)}
-    return _frame(one) | numbers | describe_value(one.name, value, chance)
+    return _frame(one) | numbers | describe_value(one.name, value, chance, request)
 
 
-def describe_value(name: str, value: float | None, by_chance: float | None) -> dict[str, str]:
+def describe_value(name: str, value: float | None, by_chance: float | None, request: ReportRequest) -> dict[str, str]:
     """What a measure is called, and its number and that of chance in words."""
     chance = "" if by_chance is None else in_words(name, by_chance)
-    return {"title": title_of(name), "text": in_words(name, value), "chance_text": chance}
+    return {"title": title_of(name), "text": in_words(name, value, can_guess=request.can_guess), "chance_text": chance}
 
 
 def _changes(found: Evaluation, source: ReportSource) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from typing import Any
 from microagg.privacy.guarantee import DRAWN, EPSILON_DP, EPSILON_IDP, K_ANONYMITY
 from microagg.privacy.promises.drawn import sources_words
 from microagg.privacy.unit_clauses import WHOLE_UNIT
-from microagg.reports.plain import count_of, named, percent
+from microagg.reports.plain import count_of, deviations_of, in_sentence, named, percent, small
+from microagg.reports.premises import conditions_of, premise_of
 from microagg.tables.phrases import names_phrase
 
 __all__ = ["summarize"]
@@ -120,12 +121,16 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
         )
         return f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): {guess}"
     if model == DRAWN:
-        return f"Every row was drawn from {sources_words(parameters)}. This is not k-anonymity."
+        n_columns = len(first["attributes"])
+        drawn = f"The {n_columns} protected columns of every row were" if n_columns > 1 else "The protected column was"
+        return f"{drawn} drawn from {sources_words(parameters)}. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
         epsilon = float(parameters["epsilon"])
         factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
-        record = "all records of one unit say" if WHOLE_UNIT in first["unit"] else "one record says"
-        return f"Whatever {record}, no outcome is more than {factor} times as likely ({model}, epsilon = {epsilon:g})."
+        return (
+            f"{premise_of(first)}, no outcome is more than {factor} times as likely ({model}, epsilon = {epsilon:g})."
+            f"{conditions_of(first)}"
+        )
     return str(first["title"])
 
 
@@ -162,7 +167,9 @@ def _left_of_identity(facts: Facts) -> str:
     fewest, mean = _measured(facts, "k"), _measured(facts, "k_prime")
     if fewest is None or mean is None:
         if facts["budget"] is not None:
-            return "No row is a record's own value without noise; what is published beside the noise is named above."
+            beside = [one for one in _columns(facts) if _is_untouched(one)]
+            named_above = "; what is published beside the noise is named above" if beside else ""
+            return f"No protected value is a record's own without noise{named_above}."
         return "Not measured: rows of this table cannot be compared with records."
     promised = [one for one in facts["promises"]["guarantees"] if one["model"] == K_ANONYMITY]
     if len(promised) > 1:
@@ -184,17 +191,18 @@ def _left_of_identity(facts: Facts) -> str:
 
 def _left_of_values(facts: Facts) -> str:
     agreeing = [one for one in facts["exposure"]["entries"] if one["what"] == "agreement"]
-    shares = [one for one in agreeing if one["share"] is not None]
+    # Nothing is nothing where figures are exact; in public, a share that is told is of enough records.
+    shares = [one for one in agreeing if one["share"] or (one["share"] == 0 and facts["form"] == "public")]
     if shares:
         worst = max(shares, key=lambda one: one["share"])
-        share = percent(worst["share"]) if worst["share"] else "<1 %"
-        return (
-            f"Of {share} of the records, all that look alike agree in {_short(worst['attribute'])}: finding the group "
-            f"tells it. {len(shares) - 1} further confidential columns are listed under risk."
-            if len(shares) > 1
-            else f"Of {share} of the records, all that look alike agree in {_short(worst['attribute'])}: finding the "
-            "group tells it."
-        )
+        share = in_sentence(worst["share"]) if worst["share"] else "less than 1 %"
+        of_blocks = len([one for one in facts["promises"]["guarantees"] if one["model"] == K_ANONYMITY]) > 1
+        who = "look alike in one of the groups of columns alone" if of_blocks else "look alike"
+        told = f"Of {share} of the records, all that {who} agree in {_short(worst['attribute'])}: finding the group"
+        further = len(shares) - 1
+        others = "column is" if further == 1 else "columns are"
+        more = f" {further} further confidential {others} listed under risk." if further else ""
+        return f"{told} tells it.{more}"
     if agreeing:
         return "Groups that agree in something confidential hold very few records, or none."
     untouched = [one["name"] for one in _columns(facts) if _is_untouched(one)]
@@ -208,28 +216,38 @@ def _short(name: str) -> str:
 
 
 def _cost_of_values(facts: Facts) -> str:
-    lost, purity = _measured(facts, "SSE_SST"), _measured(facts, "IL1s")
+    lost, moved = _measured(facts, "SSE_SST"), _measured(facts, "IL1s")
     if lost is None:
         return _noise(facts) or _why_not(facts)
-    typical = f" A number is off by {purity['text']}, typically." if purity is not None else ""
+    typical = f" A number is off by {deviations_of(moved['value'])}, typically." if moved is not None else ""
+    drawn = any(one["model"] == DRAWN for one in facts["promises"]["guarantees"])
+    if drawn:  # draws keep the variation, but stand beside other records
+        share = in_sentence(lost["value"])
+        return f"Drawn values are off from those of their original records by {share} of the variation.{typical}"
     if lost["value"] > 1:
         return f"The protected columns lost all their variation, and more was added.{typical}"
-    return f"The protected columns lost {percent(lost['value'])} of their variation.{typical}"
+    return f"The protected columns lost {in_sentence(lost['value'])} of their variation.{typical}"
 
 
 def _cost_of_statistics(facts: Facts) -> str:
     shift, moved = _measured(facts, "KS"), _measured(facts, "correlation_difference")
     words = []
     if shift is not None:
-        words.append(f"The share of records below a value is off by at most {percent(shift['value'])}, on average")
+        off = in_sentence(shift["value"])
+        off = off if off.startswith("less") else f"at most {off}"
+        words.append(f"The share of records below a value is off by {off}, on average")
     if moved is not None:
-        words.append(f"a correlation moved by {moved['value']:.2g}, on average")
+        words.append(f"a correlation moved by {_little(moved)}, on average")
     changed = _measured(facts, "JSD")
     if not words and changed is not None:
-        words.append(f"Distributions moved by {changed['value']:.2g} on a scale from 0 (not at all) to 1, on average")
+        words.append(f"Distributions moved by {_little(changed)} on a scale from 0 (not at all) to 1, on average")
     if not words:
         return _why_not(facts)
     return f"{'; '.join(words)[:1].upper()}{'; '.join(words)[1:]}."
+
+
+def _little(measure: Facts) -> str:
+    return small(measure["value"]).replace("<", "less than ")
 
 
 def _noise(facts: Facts) -> str:
@@ -238,7 +256,7 @@ def _noise(facts: Facts) -> str:
         return ""
     worst = max(noisy, key=lambda one: one["share"])
     return (
-        f"Noise is off by {percent(worst['share'])} of {worst['of']}, on average, where it is largest "
+        f"One draw of noise is {in_sentence(worst['share'])} of {worst['of']}, on average, where it is largest "
         f"({_short(worst['on'])})."
     )
 

@@ -280,13 +280,19 @@ def _compare_blocks(points: Sequence[Point]) -> list[Row]:
     bounds = [one["DLD"] <= one["n_cells"] / 1080 + 1e-12 and one["n_cells"] / 1080 <= 0.1 for one in whole]
     alike = max(one["D_X"] for one in end.values()) - min(one["D_X"] for one in end.values())
     return [
-        compare("lambda = 0: D_X of b = 3 over that of b = 6", 0.5, at[3]["D_X"] / at[6]["D_X"], digits=1, scale=_HALF),
         compare(
-            "lambda = 0: D_X of b = 2 over that of b = 3",
+            "lambda = 0: D_X of b = 3 over that of b = 6, 'halves'",
+            0.5,
+            at[3]["D_X"] / at[6]["D_X"],
+            scale=_HALF,
+            in_words=True,
+        ),
+        compare(
+            "lambda = 0: D_X of b = 2 over that of b = 3, 'halves once again'",
             0.5,
             at[2]["D_X"] / at[3]["D_X"],
-            digits=1,
             scale=_HALF,
+            in_words=True,
             why="'halves once again' fits no worse: a step of 0.39",
         ),
         claim(
@@ -295,7 +301,13 @@ def _compare_blocks(points: Sequence[Point]) -> list[Row]:
             f"DLD {at[2]['DLD']:.3f}",
             at[2]["DLD"] > 0.9,
         ),
-        compare("lambda = 0, b = 6: DLD, 'approximately 1/k'", 0.1, at[6]["DLD"], digits=1),
+        compare(
+            "lambda = 0, b = 6: DLD, 'approximately 1/k'",
+            0.1,
+            at[6]["DLD"],
+            scale=_HALF,
+            in_words=True,
+        ),
         claim("b = 6, every lambda", "DLD <= cells / n <= 1/k", f"so for {sum(bounds)} of {len(bounds)}", all(bounds)),
         claim(
             "b = 6",

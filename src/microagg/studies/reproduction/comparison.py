@@ -93,6 +93,7 @@ def compare(
     scale: Scale = PLAIN,
     convention: str = "",
     why: str = "",
+    in_words: bool = False,
 ) -> Row:
     """A printed figure beside ours.
 
@@ -106,9 +107,14 @@ def compare(
         How many the paper prints after the point; negative of whole tens.
     error : float
         The standard error of the difference: of ours, and of the published figure if it is a mean of runs too.
+    in_words : bool
+        Whether the paper prints no digits, but words ("half", "approximately 1/k"): then nothing is exact, and no
+        rounding is allowed for.
 
     Examples
     --------
+    >>> compare("a half", 0.5, 0.4505, digits=1, in_words=True).verdict.value
+    'order'
     >>> compare("k'", 25.12, 25.1163).verdict.value, compare("k'", 25.12, 24.55).verdict.value
     ('exact', 'close')
     >>> compare("log2 SSE", 34.9, 35.6, digits=1, scale=LOG2).verdict.value, compare("k'", 1.9, 4.0).verdict.value
@@ -119,10 +125,10 @@ def compare(
         return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, told, digits, error)
     difference = ours - published
     size = abs(difference)
-    unit, chance = 0.5 * 10.0**-digits * (1 + 1e-9), _SURE * error
+    unit, chance = (0.0 if in_words else 0.5 * 10.0**-digits * (1 + 1e-9)), _SURE * error
     whole = abs(published) if scale.relative else 1.0
     allowed = chance if chance <= _LOOSE * whole else 0.0
-    if size <= unit or (chance <= _STEADY * whole and size <= unit + chance):
+    if not in_words and (size <= unit or (chance <= _STEADY * whole and size <= unit + chance)):
         verdict = Verdict.EXACT
     elif size <= unit + scale.close * whole + allowed:
         verdict = Verdict.CLOSE

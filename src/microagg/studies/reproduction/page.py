@@ -32,7 +32,8 @@ Runs are seeded, so the same command gives the same page. `microagg reproduce` l
 ## How to read it
 
 - **exact**: the difference is at most half of the last printed digit; of a figure with chance in it, at most two
-  standard errors, where these are at most 2 % of the figure.
+  standard errors, where these are at most 2 % of the figure. What the paper says in words (as
+  'halves') never is.
 - **close**: within 5 % (of log2 SSE 0.1, of accuracies one point, of places where curves cross 10 or 25 %) beside two
   standard errors, where these are at most half of the figure. `+-` behind our figure is the standard error of the
   difference, that of the published mean of ten runs included.
