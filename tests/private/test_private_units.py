@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
-from microagg.errors import RecipeError
+from microagg.errors import RecipeError, TableError
 from microagg.privacy.mechanism import SeededNoise
 from microagg.private import base, ledger
 from microagg.private.base import protect
@@ -211,3 +211,15 @@ def test_methods_whose_promise_adds_up_over_records_count_units(method, tmp_path
     assert made.statement.budget["epsilon"] == 1.0
     assert made.statement.guarantees[0].parameters == {"epsilon": 2.0}
     assert all(finding.holds for finding in check_release(made.save(tmp_path / "out")))
+
+
+@pytest.mark.parametrize("method", ["dp_individual_ranking", "dp_insensitive_mdav"])
+def test_too_few_records_left_of_large_units_are_refused(method):
+    """k is at most the records of the table, and more than those that take part."""
+    attributes = {"id": "identifier", "x": DECLARED["x"]}
+    unit = {"key": "id", "max_records": 1}
+    made_by = Recipe(method=method, k=13, privacy={"epsilon": 2.0}, unit=unit, attributes=attributes)
+    table = pa.table({"id": [record // 2 for record in range(24)], "x": list(range(24))})
+    with pytest.raises(TableError, match=r"k = 13 needs at least 13 records.*which leaves 12\. Lower k, or raise \[unit\]"):
+        microagg.release(table, made_by)
+    assert microagg.release(table, made_by.changed({"k": 12})).table.num_rows == 12
