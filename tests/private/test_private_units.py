@@ -220,6 +220,8 @@ def test_too_few_records_left_of_large_units_are_refused(method):
     unit = {"key": "id", "max_records": 1}
     made_by = Recipe(method=method, k=13, privacy={"epsilon": 2.0}, unit=unit, attributes=attributes)
     table = pa.table({"id": [record // 2 for record in range(24)], "x": list(range(24))})
-    with pytest.raises(TableError, match=r"k = 13 needs at least 13 records.*which leaves 12\. Lower k, or raise \[unit\]"):
+    with pytest.raises(
+        TableError, match=r"k = 13 needs at least 13 records.*which leaves 12\. Lower k, or raise \[unit\]"
+    ):
         microagg.release(table, made_by)
     assert microagg.release(table, made_by.changed({"k": 12})).table.num_rows == 12

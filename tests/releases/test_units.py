@@ -156,6 +156,20 @@ def test_keys_stored_as_bytes_are_read_as_the_text_that_they_are(kind):
         units(b"p1", b"")
 
 
+def test_keys_stored_in_as_many_bytes_each_are_read_as_text_too():
+    keys = pa.array([b"p1", b"P1", b"p\0", b"p2"], pa.binary(2))
+    assert unit_codes(Frame.wrap(pa.table({"id": keys})).column("id")).tolist() == [0, 0, 1, 2]
+
+
+def test_uuids_tell_units_apart():
+    table = visits()
+    numbers = np.unique(table["id"].to_pylist(), return_inverse=True)[1]
+    stored = pa.array([int(number).to_bytes(16, "big") for number in numbers], pa.binary(16))
+    of_uuids = table.set_column(0, "id", pa.ExtensionArray.from_storage(pa.uuid(), stored))
+    chosen = recipe(output={"order": "kept"})
+    assert microagg.release(of_uuids, chosen).table.equals(microagg.release(table, chosen).table)
+
+
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
 def test_numbers_of_any_width_tell_units_apart(kind):
     keys = pa.array(np.array([1.0, 2.0, 1.0, 0.0, -0.0]).astype(kind.to_pandas_dtype()))
@@ -168,6 +182,20 @@ def test_a_record_without_a_key_is_refused_and_only_counted(keys, codes):
     with pytest.raises(TableError, match="6 of 12 records have no 'id'") as refused:
         microagg.release(table, recipe(k=2, input={"missing": codes}))
     assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("written", "code"), [("-999.0", -999), ("-0999", -999), ("UNKNOWN ", "unknown"), ("9e0", 9)])
+def test_a_code_for_a_missing_key_is_one_however_it_is_written(written, code):
+    """Keys stay text in a CSV: who declares -999 may have a file that says -999.0 of many people."""
+    table = pa.table(
+        {"id": ["1.0", "2.0", written] * 4, "x": list(range(12)), "y": list(range(12)), "ill": ["no"] * 12}
+    )
+    chosen = recipe(k=2, input={"missing": {"id": [code]}})
+    for count in (microagg.release, microagg.risk):
+        with pytest.raises(TableError, match="4 of 12 records have no 'id'"):
+            count(table, chosen)
+    with pytest.raises(TableError, match="population table: 4 of 12 records have no 'id'"):
+        microagg.risk(table.filter(pa.array([one != written for one in table["id"].to_pylist()])), chosen, table)
 
 
 def test_units_that_lie_in_several_strata_cannot_stay_together():

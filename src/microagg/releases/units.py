@@ -101,7 +101,8 @@ def units_of(frame: Frame, recipe: Recipe) -> Units | None:
     """
     if recipe.unit is None:
         return None
-    return Units(unit_codes(frame.column(recipe.unit.key)), recipe.unit.key, recipe.unit.together)
+    key = recipe.unit.key
+    return Units(unit_codes(frame.column(key), recipe.input.missing.get(key, ())), key, recipe.unit.together)
 
 
 def require_enough(units: Units, k: int) -> None:

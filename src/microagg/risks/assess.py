@@ -115,7 +115,7 @@ def risk(
     report("counting: combinations", 0.0)
     whole, pairs, n_units = frame, None, 0
     if recipe.unit is not None:
-        units = unit_codes(frame.column(recipe.unit.key))
+        units = _units(frame, recipe.unit.key, recipe)
         n_units = int(units.max()) + 1
         pairs = _pairs(units, classes_of(frame, names).labels)
         frame = frame.take(np.unique(pairs, return_index=True)[1])
@@ -200,7 +200,7 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
         raise TableError("the population table has no records")
     if recipe.unit is not None and recipe.unit.key in everyone.names:  # records of one unit that are alike count once
         try:
-            units = unit_codes(everyone.column(recipe.unit.key))
+            units = _units(everyone, recipe.unit.key, recipe)
         except TableError as error:
             raise TableError(f"the population table: {error}") from None
         pairs = _pairs(units, classes_of(everyone, tuple(names)).labels)
@@ -211,6 +211,10 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
 def _unique_without(classes: Classes, names: Sequence[str]) -> Mapping[str, int]:
     counts = dict(zip(names, (int(count) for count in unique_without(classes)), strict=True))
     return dict(sorted(counts.items(), key=lambda item: item[1]))
+
+
+def _units(frame: Frame, key: str, recipe: Recipe) -> IntArray:
+    return unit_codes(frame.column(key), recipe.input.missing.get(key, ()))
 
 
 def _pairs(units: IntArray, labels: IntArray) -> IntArray:
