@@ -24,6 +24,7 @@ from microagg.releases.report_results import make_report
 from microagg.reports.source import ReportRequest
 from microagg.schema.alike import key_as_read
 from microagg.schema.units import unit_codes
+from microagg.tables.databases.spool import fetched
 from microagg.tables.frames import Frame
 from optional_packages import polars as pl
 
@@ -290,6 +291,55 @@ def test_the_holder_counts_units_again(saved, tmp_path):
     (found,) = _findings(folder / "out", "units", original=tmp_path / "other.csv")
     assert not found.holds
     assert "is not the input that the receipt names" in found.detail
+    with pytest.raises(InputError, match="there is no file named 'none.csv'"):
+        microagg.check(folder / "out", original=tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_the_holder_of_a_dataframe_counts_units_again(tmp_path, library):
+    """The statement of a release of a dataframe says that its holder can, too."""
+    table = visits()
+    given = {"pyarrow": lambda: table, "pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table)}[library]()
+    chosen = recipe(input={"missing": {"x": [-999]}})
+    out = microagg.release(given, chosen).save(tmp_path / "out")
+    found = microagg.check(out, original=given)
+    assert found.holds
+    assert "counted again on columns 'x', 'y': at least 5 share every combination" in str(found)
+    csv.write_csv(table, tmp_path / "visits.csv")
+    (found,) = _findings(out, "units", original=tmp_path / "visits.csv")
+    assert not found.holds
+    assert "If that was a dataframe" in found.detail
+    (found,) = _findings(out, "units", original=table.slice(1))
+    assert not found.holds
+    assert "the dataframe is not the input that the receipt names" in found.detail
+
+
+def test_the_holder_of_a_table_in_a_database_counts_units_again(tmp_path):
+    import sqlite3
+    from contextlib import closing
+
+    table, address = visits(), f"sqlite:///{tmp_path / 'visits.db'}?table=visits"
+    with closing(sqlite3.connect(tmp_path / "visits.db")) as database:
+        database.execute("create table visits (id text, x real, y real, ill text)")
+        database.executemany("insert into visits values (?, ?, ?, ?)", zip(*table.to_pydict().values(), strict=True))
+        database.commit()
+    made_by = recipe()
+    with fetched(address) as file:
+        out = microagg.release(microagg.read_table(file, made_by), made_by, source=file).save(tmp_path / "out")
+    assert "counted again on columns 'x', 'y'" in str(microagg.check(out, original=address))
+
+
+def test_a_private_release_is_no_release_without_units(tmp_path):
+    private = Recipe(
+        method="dp_laplace",
+        privacy={"epsilon": 1.0, "clamp": True},
+        unit={"key": "id", "max_records": 2},
+        attributes={"id": "identifier", "ill": "identifier"}
+        | {name: numeric(bounds=[-100, 100], resolution=1) for name in ("x", "y")},
+    )
+    out = microagg.release(visits(), private).save(tmp_path / "out")
+    with pytest.raises(InputError, match="has no cells that promise k units"):
+        check_release(out, original=visits())
 
 
 def test_the_holder_counts_nothing_where_there_are_no_units(tmp_path):
