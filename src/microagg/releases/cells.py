@@ -191,6 +191,8 @@ def _partition_groups(
     points: Points, groups: IntArray, recipe: Recipe, seed: int | None
 ) -> tuple[IntArray, list[str], Searches]:
     method = recipe.entry
+    if points.nominal and not method.partitioner_class.takes_codes:  # categories of a guide joined the space as codes
+        points = Points(points.coordinates())
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
         options.setdefault("random_state", int(seed))
