@@ -205,8 +205,10 @@ def _partition_groups(
         some = points.take(members) if len(members) < len(points) else points
         # Columns on which all members agree add nothing to any distance; which those are depends on the records.
         leaves_out = not some.nominal and not method.partitioner_class.fixed_order  # codes: left out by `fit`
-        space = some if some.nominal else (some.telling() if leaves_out else some).values
-        fitted = method.partitioner(recipe.k, **options).fit(space)
+        space = (some.telling() if leaves_out else some).values
+        if method.partitioner_class.max_attributes == 1:
+            space = space[:, :1]  # where patterns were merged, the second column tells that the value is missing
+        fitted = method.partitioner(recipe.k, **options).fit(some if some.nominal else space)
         require_uninterrupted(fitted)
         all_fitted.append(fitted)
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]
