@@ -291,7 +291,7 @@ def test_the_holder_counts_units_again(saved, tmp_path):
     (found,) = _findings(folder / "out", "units", original=tmp_path / "other.csv")
     assert not found.holds
     assert "is not the input that the receipt names" in found.detail
-    with pytest.raises(InputError, match="there is no file named 'none.csv'"):
+    with pytest.raises(InputError, match=r"there is no file named 'none\.csv'"):
         microagg.check(folder / "out", original=tmp_path / "none.csv")
 
 
