@@ -158,6 +158,23 @@ def test_a_release_counts_units_in_statement_ledger_and_check(tmp_path):
     assert "Number 1 of these count all records of one unit by 'id' together, and spent 2 on each unit." in said
 
 
+@pytest.mark.parametrize("key", ["person's id", 'a "b" c', 'it\'s "both"', "one (at most 2)"])
+def test_the_ledger_knows_units_whatever_their_key_is_called(tmp_path, key):
+    from pyarrow import csv
+
+    csv.write_csv(pa.table({key: [0, 0, 1, 1], "x": [1, 2, 3, 4]}), tmp_path / "a.csv")
+    microagg.Account.start(tmp_path / "a.csv", cap=6)
+    made_by = Recipe(
+        method="dp_laplace",
+        privacy={"epsilon": 1.0},
+        unit={"key": key, "max_records": 2},
+        attributes={key: "identifier", "x": DECLARED["x"]},
+    )
+    microagg.release(microagg.read_table(tmp_path / "a.csv", made_by), made_by, source=tmp_path / "a.csv")
+    said = " ".join(str(microagg.Account.open(tmp_path / "a.csv")).split())
+    assert f"All of them count all records of one unit by {key!r} together" in said
+
+
 # --- what is refused
 
 
