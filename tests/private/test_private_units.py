@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
-from microagg.errors import RecipeError
+from microagg.errors import RecipeError, TableError
 from microagg.privacy.mechanism import SeededNoise
 from microagg.private import base, ledger
 from microagg.private.base import protect
@@ -158,6 +158,23 @@ def test_a_release_counts_units_in_statement_ledger_and_check(tmp_path):
     assert "Number 1 of these count all records of one unit by 'id' together, and spent 2 on each unit." in said
 
 
+@pytest.mark.parametrize("key", ["person's id", 'a "b" c', 'it\'s "both"', "one (at most 2)"])
+def test_the_ledger_knows_units_whatever_their_key_is_called(tmp_path, key):
+    from pyarrow import csv
+
+    csv.write_csv(pa.table({key: [0, 0, 1, 1], "x": [1, 2, 3, 4]}), tmp_path / "a.csv")
+    microagg.Account.start(tmp_path / "a.csv", cap=6)
+    made_by = Recipe(
+        method="dp_laplace",
+        privacy={"epsilon": 1.0},
+        unit={"key": key, "max_records": 2},
+        attributes={key: "identifier", "x": DECLARED["x"]},
+    )
+    microagg.release(microagg.read_table(tmp_path / "a.csv", made_by), made_by, source=tmp_path / "a.csv")
+    said = " ".join(str(microagg.Account.open(tmp_path / "a.csv")).split())
+    assert f"All of them count all records of one unit by {key!r} together" in said
+
+
 # --- what is refused
 
 
@@ -211,3 +228,17 @@ def test_methods_whose_promise_adds_up_over_records_count_units(method, tmp_path
     assert made.statement.budget["epsilon"] == 1.0
     assert made.statement.guarantees[0].parameters == {"epsilon": 2.0}
     assert all(finding.holds for finding in check_release(made.save(tmp_path / "out")))
+
+
+@pytest.mark.parametrize("method", ["dp_individual_ranking", "dp_insensitive_mdav"])
+def test_too_few_records_left_of_large_units_are_refused(method):
+    """k is at most the records of the table, and more than those that take part."""
+    attributes = {"id": "identifier", "x": DECLARED["x"]}
+    unit = {"key": "id", "max_records": 1}
+    made_by = Recipe(method=method, k=13, privacy={"epsilon": 2.0}, unit=unit, attributes=attributes)
+    table = pa.table({"id": [record // 2 for record in range(24)], "x": list(range(24))})
+    with pytest.raises(
+        TableError, match=r"k = 13 needs at least 13 records.*which leaves 12\. Lower k, or raise \[unit\]"
+    ):
+        microagg.release(table, made_by)
+    assert microagg.release(table, made_by.changed({"k": 12})).table.num_rows == 12

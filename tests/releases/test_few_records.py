@@ -60,3 +60,16 @@ def test_remarks_on_merged_strata_do_not_tell_how_few_records_were_merged(n_rare
     remarks = microagg.release(pa.table({"x": x, "s": strata}), recipe).statement.as_dict()["remarks"]
     assert any("fewer than 10 in all" in remark for remark in remarks)
     assert not any(f"({n_rare} in all" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize("unit", [None, {"key": "id"}, {"key": "id", "together": True}])
+def test_runs_of_one_attribute_take_in_the_few_records_that_lack_it(unit):
+    """Merged with the others, a missing value has a column of its own in the space, which is no second attribute."""
+    table = pa.table({"id": list(range(30)), "x": [None if i in (3, 9) else float(i % 13) for i in range(30)]})
+    choices = {"missing": {"policy": "own_cell", "small": "merge_small"}, "output": {"order": "kept"}, "unit": unit}
+    attributes = {"id": "identifier", "x": numeric()}
+    alone = Recipe(method="optimal_univariate", k=3, attributes=attributes, **choices)
+    ranked = Recipe(method="individual_ranking", partition={"cut": "optimal"}, k=3, attributes=attributes, **choices)
+    made = microagg.release(table, alone)
+    assert made.table.equals(microagg.release(table, ranked).table)
+    assert made.table["x"].null_count >= 3

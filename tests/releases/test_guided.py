@@ -58,6 +58,21 @@ def test_cells_keep_what_depends_on_them_and_the_statement_tells_the_price(peopl
     json.dumps(after, allow_nan=False)
 
 
+@pytest.mark.parametrize("method", ["pcp", "zscores"])
+@pytest.mark.parametrize("lambda_", [0.6, 1.0])
+def test_a_projection_is_guided_by_categories_too(people, method, lambda_):
+    """It takes no codes: categories of the guide are coordinates to it."""
+    attributes = ["illness"]
+    made = microagg.release(
+        people, declared(dependence={"lambda": lambda_, "attributes": attributes}).changed({"method": method})
+    )
+    plain = microagg.release(
+        people, declared(dependence={"lambda": 0, "attributes": attributes}).changed({"method": method})
+    )
+    after, before = (space_stage(one)["guided"][0]["D_Y"] for one in (made, plain))
+    assert after < before
+
+
 def test_lambda_0_is_the_plain_release(people):
     plain = microagg.release(people, declared())
     zero = microagg.release(people, declared(dependence={"lambda": 0}))

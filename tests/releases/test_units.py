@@ -24,6 +24,7 @@ from microagg.releases.report_results import make_report
 from microagg.reports.source import ReportRequest
 from microagg.schema.alike import key_as_read
 from microagg.schema.units import unit_codes
+from microagg.tables.databases.spool import fetched
 from microagg.tables.frames import Frame
 from optional_packages import polars as pl
 
@@ -156,6 +157,20 @@ def test_keys_stored_as_bytes_are_read_as_the_text_that_they_are(kind):
         units(b"p1", b"")
 
 
+def test_keys_stored_in_as_many_bytes_each_are_read_as_text_too():
+    keys = pa.array([b"p1", b"P1", b"p\0", b"p2"], pa.binary(2))
+    assert unit_codes(Frame.wrap(pa.table({"id": keys})).column("id")).tolist() == [0, 0, 1, 2]
+
+
+def test_uuids_tell_units_apart():
+    table = visits()
+    numbers = np.unique(table["id"].to_pylist(), return_inverse=True)[1]
+    stored = pa.array([int(number).to_bytes(16, "big") for number in numbers], pa.binary(16))
+    of_uuids = table.set_column(0, "id", pa.ExtensionArray.from_storage(pa.uuid(), stored))
+    chosen = recipe(output={"order": "kept"})
+    assert microagg.release(of_uuids, chosen).table.equals(microagg.release(table, chosen).table)
+
+
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
 def test_numbers_of_any_width_tell_units_apart(kind):
     keys = pa.array(np.array([1.0, 2.0, 1.0, 0.0, -0.0]).astype(kind.to_pandas_dtype()))
@@ -168,6 +183,20 @@ def test_a_record_without_a_key_is_refused_and_only_counted(keys, codes):
     with pytest.raises(TableError, match="6 of 12 records have no 'id'") as refused:
         microagg.release(table, recipe(k=2, input={"missing": codes}))
     assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("written", "code"), [("-999.0", -999), ("-0999", -999), ("UNKNOWN ", "unknown"), ("9e0", 9)])
+def test_a_code_for_a_missing_key_is_one_however_it_is_written(written, code):
+    """Keys stay text in a CSV: who declares -999 may have a file that says -999.0 of many people."""
+    table = pa.table(
+        {"id": ["1.0", "2.0", written] * 4, "x": list(range(12)), "y": list(range(12)), "ill": ["no"] * 12}
+    )
+    chosen = recipe(k=2, input={"missing": {"id": [code]}})
+    for count in (microagg.release, microagg.risk):
+        with pytest.raises(TableError, match="4 of 12 records have no 'id'"):
+            count(table, chosen)
+    with pytest.raises(TableError, match="population table: 4 of 12 records have no 'id'"):
+        microagg.risk(table.filter(pa.array([one != written for one in table["id"].to_pylist()])), chosen, table)
 
 
 def test_units_that_lie_in_several_strata_cannot_stay_together():
@@ -262,6 +291,55 @@ def test_the_holder_counts_units_again(saved, tmp_path):
     (found,) = _findings(folder / "out", "units", original=tmp_path / "other.csv")
     assert not found.holds
     assert "is not the input that the receipt names" in found.detail
+    with pytest.raises(InputError, match=r"there is no file named 'none\.csv'"):
+        microagg.check(folder / "out", original=tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_the_holder_of_a_dataframe_counts_units_again(tmp_path, library):
+    """The statement of a release of a dataframe says that its holder can, too."""
+    table = visits()
+    given = {"pyarrow": lambda: table, "pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table)}[library]()
+    chosen = recipe(input={"missing": {"x": [-999]}})
+    out = microagg.release(given, chosen).save(tmp_path / "out")
+    found = microagg.check(out, original=given)
+    assert found.holds
+    assert "counted again on columns 'x', 'y': at least 5 share every combination" in str(found)
+    csv.write_csv(table, tmp_path / "visits.csv")
+    (found,) = _findings(out, "units", original=tmp_path / "visits.csv")
+    assert not found.holds
+    assert "If that was a dataframe" in found.detail
+    (found,) = _findings(out, "units", original=table.slice(1))
+    assert not found.holds
+    assert "the dataframe is not the input that the receipt names" in found.detail
+
+
+def test_the_holder_of_a_table_in_a_database_counts_units_again(tmp_path):
+    import sqlite3
+    from contextlib import closing
+
+    table, address = visits(), f"sqlite:///{tmp_path / 'visits.db'}?table=visits"
+    with closing(sqlite3.connect(tmp_path / "visits.db")) as database:
+        database.execute("create table visits (id text, x real, y real, ill text)")
+        database.executemany("insert into visits values (?, ?, ?, ?)", zip(*table.to_pydict().values(), strict=True))
+        database.commit()
+    made_by = recipe()
+    with fetched(address) as file:
+        out = microagg.release(microagg.read_table(file, made_by), made_by, source=file).save(tmp_path / "out")
+    assert "counted again on columns 'x', 'y'" in str(microagg.check(out, original=address))
+
+
+def test_a_private_release_is_no_release_without_units(tmp_path):
+    private = Recipe(
+        method="dp_laplace",
+        privacy={"epsilon": 1.0, "clamp": True},
+        unit={"key": "id", "max_records": 2},
+        attributes={"id": "identifier", "ill": "identifier"}
+        | {name: numeric(bounds=[-100, 100], resolution=1) for name in ("x", "y")},
+    )
+    out = microagg.release(visits(), private).save(tmp_path / "out")
+    with pytest.raises(InputError, match="has no cells that promise k units"):
+        check_release(out, original=visits())
 
 
 def test_the_holder_counts_nothing_where_there_are_no_units(tmp_path):

@@ -191,6 +191,8 @@ def _partition_groups(
     points: Points, groups: IntArray, recipe: Recipe, seed: int | None
 ) -> tuple[IntArray, list[str], Searches]:
     method = recipe.entry
+    if points.nominal and not method.partitioner_class.takes_codes:  # categories of a guide joined the space as codes
+        points = Points(points.coordinates())
     options = dict(recipe.partition)
     if method.searches_by_chance and seed is not None:
         options.setdefault("random_state", int(seed))
@@ -203,8 +205,10 @@ def _partition_groups(
         some = points.take(members) if len(members) < len(points) else points
         # Columns on which all members agree add nothing to any distance; which those are depends on the records.
         leaves_out = not some.nominal and not method.partitioner_class.fixed_order  # codes: left out by `fit`
-        space = some if some.nominal else (some.telling() if leaves_out else some).values
-        fitted = method.partitioner(recipe.k, **options).fit(space)
+        space = (some.telling() if leaves_out else some).values
+        if method.partitioner_class.max_attributes == 1:
+            space = space[:, :1]  # where patterns were merged, the second column tells that the value is missing
+        fitted = method.partitioner(recipe.k, **options).fit(some if some.nominal else space)
         require_uninterrupted(fitted)
         all_fitted.append(fitted)
         within: IntArray = fitted.labels_.reshape(len(members), -1)[:, 0]

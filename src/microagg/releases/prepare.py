@@ -16,7 +16,7 @@ from microagg.errors import TableError
 from microagg.recipe.choices import Draws, MissingPolicy
 from microagg.recipe.recipe import Recipe
 from microagg.releases.groups import Grouping, group_records
-from microagg.releases.units import Units, keep_at_most, require_enough, surplus_words, units_of
+from microagg.releases.units import Units, keep_at_most, require_enough, require_rows, surplus_words, units_of
 from microagg.schema.attribute import Attribute, Kind
 from microagg.schema.encode import EncodedColumn, encode
 from microagg.statements.exposure_text import count_of_many, count_of_many_words
@@ -163,6 +163,7 @@ def unprepared(frame: Frame, recipe: Recipe, seed: int | None) -> Prepared:
         assert recipe.unit is not None
         assert recipe.unit.max_records is not None
         rows = keep_at_most(units, recipe.unit.max_records, uniforms_from(seed))
+        require_rows(len(rows), recipe)
         remarks += surplus_words(recipe, frame.n_records - len(rows))
         frame, units = frame.take(rows) if len(rows) < frame.n_records else frame, units.take(rows)
     return Prepared(frame, rows, {}, {}, {}, None, tuple(remarks), units)

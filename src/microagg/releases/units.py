@@ -30,6 +30,7 @@ __all__ = [
     "keep_at_most",
     "points_of_units",
     "require_enough",
+    "require_rows",
     "require_units",
     "runs_with_units",
     "surplus_words",
@@ -100,7 +101,8 @@ def units_of(frame: Frame, recipe: Recipe) -> Units | None:
     """
     if recipe.unit is None:
         return None
-    return Units(unit_codes(frame.column(recipe.unit.key)), recipe.unit.key, recipe.unit.together)
+    key = recipe.unit.key
+    return Units(unit_codes(frame.column(key), recipe.input.missing.get(key, ())), key, recipe.unit.together)
 
 
 def require_enough(units: Units, k: int) -> None:
@@ -109,6 +111,16 @@ def require_enough(units: Units, k: int) -> None:
         raise TableError(
             f"k = {k} needs at least {k} units of {units.key!r}; the table has {units.count} "
             f"({len(units.codes)} records)"
+        )
+
+
+def require_rows(n_kept: int, recipe: Recipe) -> None:
+    """Raise unless the records that are left of units with too many are enough for cells of k records."""
+    assert recipe.unit is not None
+    if n_kept < recipe.k:
+        raise TableError(
+            f"k = {recipe.k} needs at least {recipe.k} records; of units with more than max_records = "
+            f"{recipe.unit.max_records} so many are kept, which leaves {n_kept}. Lower k, or raise [unit] max_records"
         )
 
 

@@ -113,13 +113,12 @@ def risk(
     if not frame.n_records:
         raise TableError("the table has no records")
     report("counting: combinations", 0.0)
-    whole, pairs, n_units = frame, None, 0
+    whole, units, pairs = frame, None, None
     if recipe.unit is not None:
-        units = unit_codes(frame.column(recipe.unit.key))
-        n_units = int(units.max()) + 1
+        units = _units(frame, recipe.unit.key, recipe)
         pairs = _pairs(units, classes_of(frame, names).labels)
         frame = frame.take(np.unique(pairs, return_index=True)[1])
-    weights = _weights(whole, recipe, pairs)
+    weights, of_people = _weights(whole, recipe, pairs), _weights(whole, recipe, units)
     classes = classes_of(frame, names)
     report("counting: population", 0.2)
     in_population = None if population is None else _count_population(frame, population, names, recipe)
@@ -147,12 +146,12 @@ def risk(
         ),
         agreeing=_agreeing(whole, schema, classes, pairs),
         special_uniques=_special_counts(special, names, match) if len(names) > 1 else None,
-        estimated=_estimated(recipe, sizes, represented, risks, limits, match),
+        estimated=_estimated(recipe, sizes, represented, risks, of_people, limits, match),
         population=None if in_population is None else _population_counts(sizes, *in_population, recipe.k),
         prosecutor=scenario_of(1.0 / sizes, sizes, limits),
         journalist=None if journalist is None else scenario_of(journalist, sizes, limits),
         per_record=_per_record(classes, special, match, risks, journalist, pairs) if per_record else None,
-        unit=None if recipe.unit is None else UnitCounts(recipe.unit.key, whole.n_records, n_units),
+        unit=_unit_counts(recipe, units),
     )
     report("counting", 1.0)
     return found
@@ -167,8 +166,8 @@ def _checked(thresholds: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted({float(one) for one in found}))
 
 
-def _weights(frame: Frame, recipe: Recipe, pairs: IntArray | None) -> FloatArray | None:
-    """The sampling weights of what counts once; of records of one unit that are alike, the smallest."""
+def _weights(frame: Frame, recipe: Recipe, once: IntArray | None) -> FloatArray | None:
+    """The sampling weights of what counts once, if not every record does: of its records the smallest."""
     name = recipe.sampling_weight
     if name is None:
         return None
@@ -183,10 +182,10 @@ def _weights(frame: Frame, recipe: Recipe, pairs: IntArray | None) -> FloatArray
             f"sampling weights {name!r} sum to more people than can be: give each record the number of people that it "
             "stands for"
         )
-    if pairs is None:
+    if once is None:
         return weights
-    smallest = np.full(int(pairs.max()) + 1, np.inf)
-    np.minimum.at(smallest, pairs, weights)
+    smallest = np.full(int(once.max()) + 1, np.inf)
+    np.minimum.at(smallest, once, weights)
     return smallest
 
 
@@ -200,7 +199,7 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
         raise TableError("the population table has no records")
     if recipe.unit is not None and recipe.unit.key in everyone.names:  # records of one unit that are alike count once
         try:
-            units = unit_codes(everyone.column(recipe.unit.key))
+            units = _units(everyone, recipe.unit.key, recipe)
         except TableError as error:
             raise TableError(f"the population table: {error}") from None
         pairs = _pairs(units, classes_of(everyone, tuple(names)).labels)
@@ -211,6 +210,16 @@ def _count_population(frame: Frame, population: Any, names: Iterable[str], recip
 def _unique_without(classes: Classes, names: Sequence[str]) -> Mapping[str, int]:
     counts = dict(zip(names, (int(count) for count in unique_without(classes)), strict=True))
     return dict(sorted(counts.items(), key=lambda item: item[1]))
+
+
+def _units(frame: Frame, key: str, recipe: Recipe) -> IntArray:
+    return unit_codes(frame.column(key), recipe.input.missing.get(key, ()))
+
+
+def _unit_counts(recipe: Recipe, units: IntArray | None) -> UnitCounts | None:
+    if recipe.unit is None or units is None:
+        return None
+    return UnitCounts(recipe.unit.key, len(units), int(units.max()) + 1)
 
 
 def _pairs(units: IntArray, labels: IntArray) -> IntArray:
@@ -287,10 +296,11 @@ def _estimated(
     sizes: IntArray,
     represented: FloatArray | None,
     risks: FloatArray | None,
+    of_people: FloatArray | None,
     limits: tuple[float, ...],
     match: MatchChance | None,
 ) -> EstimatedRisk | None:
-    if represented is None or risks is None:
+    if represented is None or risks is None or of_people is None:
         return None
     assert recipe.sampling_weight is not None
     summed = scenario_of(risks, sizes, limits)
@@ -298,7 +308,7 @@ def _estimated(
     of_unique = float(risks[unique].mean()) if unique.any() else None
     return EstimatedRisk(
         weight=recipe.sampling_weight,
-        population=float(represented.sum()),
+        population=float(of_people.sum()),
         largest=summed.largest,
         average=summed.average,
         expected=float((risks * sizes).sum()),

@@ -156,7 +156,7 @@ class EstimatedRisk:
     weight : str
         The column of weights.
     population : float
-        Their sum: how many people the population is estimated to have.
+        Their sum, of each unit once: how many people the population is estimated to have.
     largest, average : float
         Of the individual risk.
     expected : float

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from microagg._typing import IntArray
 from microagg.errors import TableError
 from microagg.schema.alike import MISSING_WORDS, plain_text
 from microagg.tables.frames import Column
+from microagg.tables.missing_codes import code_as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +26,18 @@ _WHOLE = "^(0|-?[1-9][0-9]*)$"
 _NUMBER = r"^[+-]?[0-9.][0-9._]*(e[+-]?[0-9_]+)?$"
 
 
-def unit_codes(column: Column) -> IntArray:
+def unit_codes(column: Column, missing: Sequence[Any] = ()) -> IntArray:
     """The units of records: 0, 1, ..., by first occurrence.
 
     Keys that may be one key, written in two ways, are one: numbers by their value (1, 1.0 and 01), words without blanks
     around them and in small letters. Two units taken for one are hidden no less; one that is taken for two would be.
+
+    Parameters
+    ----------
+    column : Column
+        The keys.
+    missing : sequence
+        What is declared to stand for a missing key, in whatever way it is written: -999 is also -999.0.
 
     Raises
     ------
@@ -38,7 +47,7 @@ def unit_codes(column: Column) -> IntArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = _with_text(column)
+    column = _with_plain_keys(column)
     values = column.values
     if pa.types.is_floating(values.type):
         values = pc.add(values.cast(pa.float64()), 0.0)  # -0.0 is 0.0
@@ -48,7 +57,7 @@ def unit_codes(column: Column) -> IntArray:
         raise TableError(f"column {column.name!r} holds {values.type} values, which cannot tell units apart") from None
     keys: IntArray = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     if column.is_text:
-        keys = np.append(_codes_as_read(encoded.dictionary), -1)[keys]
+        keys = np.append(_codes_as_read(encoded.dictionary, missing), -1)[keys]
     keys[column.missing] = -1
     n_missing = int((keys < 0).sum())
     if n_missing:
@@ -59,20 +68,38 @@ def unit_codes(column: Column) -> IntArray:
     return _by_first_occurrence(keys)
 
 
-def _with_text(column: Column) -> Column:
-    """The column with bytes as the text that they are, if all are: some programs store text without saying so."""
+def _with_plain_keys(column: Column) -> Column:
+    """The column with bytes as the text that they are, if all are, and what another program added as it is stored.
+
+    Some programs store text without saying so; a UUID is stored as its 16 bytes.
+    """
     import pyarrow as pa
 
-    if not (pa.types.is_binary(column.values.type) or pa.types.is_large_binary(column.values.type)):
+    values = column.values
+    if isinstance(values.type, pa.BaseExtensionType):
+        return Column(column.name, values.storage)
+    if pa.types.is_fixed_size_binary(values.type):
+        values = values.cast(pa.large_binary())
+    elif not (pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)):
         return column
     try:
-        return Column(column.name, column.values.cast(pa.large_string()))
+        return Column(column.name, values.cast(pa.large_string()))
     except pa.ArrowInvalid:
         return column
 
 
-def _codes_as_read(texts: pa.Array) -> IntArray:
+def _codes_as_read(texts: pa.Array, declared_missing: Sequence[Any]) -> IntArray:
     """For each text the number of its key; -1 for what may be read as missing."""
+    import pyarrow as pa
+
+    declared = pa.array([code_as_text(code) for code in declared_missing], pa.large_string())
+    codes = _numbered(pa.concat_arrays([texts.cast(pa.large_string()), declared]))
+    found, absent = codes[: len(texts)], codes[len(texts) :]
+    return np.where(np.isin(found, absent), -1, found)
+
+
+def _numbered(texts: pa.Array) -> IntArray:
+    """For each text the number of its key, as it is read; -1 for what programs read as missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

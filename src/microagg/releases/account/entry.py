@@ -96,7 +96,7 @@ class Entry:
     @property
     def unit_key(self) -> str | None:
         """What tells units apart, quoted, where the promise is about all records of one; None if about single ones."""
-        said = re.match(rf"replace {WHOLE_UNIT} by ('.*') \(at most \d+\)", self.unit or "")
+        said = re.match(rf"replace {WHOLE_UNIT} by (.+) \(at most \d+\)", self.unit or "")
         return said[1] if said else None
 
     def as_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from microagg._version import __version__
 from microagg.errors import TableError
@@ -39,7 +39,7 @@ def check_release(
     *,
     receipt: str | Path | None = None,
     signed_by: str | Path | None = None,
-    original: str | Path | None = None,
+    original: Any = None,
 ) -> list[Finding]:
     """Check a saved release: its files are those of the manifest, and what it promises holds on the written table.
 
@@ -54,7 +54,7 @@ def check_release(
         What the data holder kept: all files must be as it names them. By default one beside the folder is looked for.
     signed_by : path, optional
         A public key (PEM): the release must be signed by it.
-    original : path, optional
+    original : path, address of a database's table, or dataframe, optional
         The input, for the data holder: with the receipt, the units of ``[unit]`` are counted again.
 
     Raises

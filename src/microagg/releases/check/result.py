@@ -62,7 +62,7 @@ def check(
     *,
     receipt: str | Path | None = None,
     signed_by: str | Path | None = None,
-    original: str | Path | None = None,
+    original: Any = None,
 ) -> CheckResult:
     """Work out again what the folder of a release says, or count a table against a recipe; as ``microagg check``.
 
@@ -76,7 +76,7 @@ def check(
         What the data holder kept of the release; default: the receipts beside the folder.
     signed_by : path, optional
         A public key that the release must be signed by.
-    original : path, optional
+    original : path, address of a database's table, or dataframe, optional
         The input, for its holder: counts the units of ``[unit]`` again.
 
     Examples

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,9 @@ from microagg.releases.check.published import PublishedFolder
 from microagg.releases.folder.receipt import Receipt, receipt_beside
 from microagg.releases.input import read_table
 from microagg.releases.units import units_of
-from microagg.statements.manifest import sha256_of_file
+from microagg.statements.manifest import InputDigest, sha256_of_file
+from microagg.tables.databases.address import is_address
+from microagg.tables.databases.spool import fetched
 from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
 from microagg.tables.phrases import columns_phrase
@@ -58,7 +62,7 @@ def units_of_file(recipe: Recipe) -> list[Finding]:
     return [Finding(_NAME, True, detail)]
 
 
-def check_units(release: PublishedFolder, receipt: str | Path | None, original: str | Path) -> list[Finding]:
+def check_units(release: PublishedFolder, receipt: str | Path | None, original: Any) -> list[Finding]:
     """Whether every published combination is shared by records of at least k units.
 
     Parameters
@@ -66,26 +70,34 @@ def check_units(release: PublishedFolder, receipt: str | Path | None, original: 
     release : PublishedFolder
     receipt : path or None
         Which row stands for which record of the input; None looks for it beside the folder.
-    original : path
-        The input.
+    original : path, address or table
+        The input; of a release of a dataframe the dataframe, since no file has its types for sure.
 
     Raises
     ------
     InputError
         If the release counts no units, or there is no receipt.
     """
-    recipe, original = release.recipe, Path(original)
-    if recipe.unit is None or release.is_private:
+    if isinstance(original, str) and is_address(original):
+        with fetched(original) as file:
+            return check_units(release, receipt, file)
+    recipe = release.recipe
+    if recipe.unit is None:
         raise InputError("--original is to count the units of a release again, and this one's recipe has no [unit]")
+    if release.is_private:
+        raise InputError(
+            "--original is to count the units of cells again, and a differentially private release has no cells that "
+            "promise k units: its statement says what was spent on each unit. Leave it out"
+        )
     kept = receipt_beside(release.folder) if receipt is None else Receipt.load(receipt)
     if kept is None or kept.origins is None:
         raise InputError("units are counted with the receipt, which says whose each row is: --receipt RECEIPT")
-    if sha256_of_file(original) != kept.input.sha256:
-        return [Finding(_NAME, False, f"{original.name} is not the input that the receipt names")]
-    table = read_table(original, recipe)
-    units = units_of(frame_without_codes(Frame.wrap(table), recipe.input.missing), recipe)
+    found = _input(original, recipe, kept)
+    if isinstance(found, Finding):
+        return [found]
+    units = units_of(frame_without_codes(found, recipe.input.missing), recipe)
     assert units is not None
-    if len(kept.origins) != release.n_rows or kept.origins.max(initial=0) >= table.num_rows:
+    if len(kept.origins) != release.n_rows or kept.origins.max(initial=0) >= found.n_records:
         return [Finding(_NAME, False, "the receipt is about another number of records")]
     if len(np.unique(kept.origins)) < release.n_rows or kept.origins.min(initial=0) < 0:
         return [Finding(_NAME, False, "by the receipt several rows stand for one record")]
@@ -100,3 +112,26 @@ def check_units(release: PublishedFolder, receipt: str | Path | None, original: 
         detail = f"counted again on {columns_phrase(block['attributes'])}: at least {fewest} share every combination"
         findings.append(Finding(_NAME, holds, f"{detail}; {recipe.k} were promised"))
     return findings
+
+
+def _input(original: Any, recipe: Recipe, receipt: Receipt) -> Frame | Finding:
+    """The input that the receipt names; a finding if it is another one."""
+    if isinstance(original, str | os.PathLike):
+        path = Path(original)
+        if not path.is_file():
+            raise InputError(f"there is no file named {path.name!r}")
+        if sha256_of_file(path) == receipt.input.sha256:
+            return Frame.wrap(read_table(path, recipe))
+        detail = (
+            f"{path.name} is not the input that the receipt names. If that was a dataframe, and no source= was named, "
+            "only the same dataframe is it, in Python: microagg.check(folder, original=dataframe)"
+        )
+        return Finding(_NAME, False, detail)
+    frame = Frame.wrap(original)
+    if InputDigest.of(frame.table).sha256 == receipt.input.sha256:
+        return frame
+    detail = (
+        "the dataframe is not the input that the receipt names: other values, types or columns. If that was a file "
+        "(source=...), give its path"
+    )
+    return Finding(_NAME, False, detail)
