@@ -196,6 +196,17 @@ def test_values_that_statistics_formats_cannot_hold_are_counted(tmp_path, extens
     assert "has a time zone" in refused(pa.table({"x": zoned}), path)
 
 
+@pytest.mark.parametrize("extension", ["csv", "tsv", "jsonl", "csv.gz"])
+def test_offsets_in_seconds_are_refused_where_text_would_drop_them(tmp_path, extension):
+    """Before 1901 clocks of Madrid were 14 minutes and 44 seconds behind UTC; text would say 14 minutes."""
+    zoned = pa.array([-3_000_000_000, 0, None], pa.timestamp("s", tz="Europe/Madrid"))
+    table = pa.table({"born": zoned, "n": [1, 2, 3]})
+    assert "'born' has 1 times" in refused(table, tmp_path / f"t.{extension}")
+    write_table(table.slice(1), tmp_path / f"t.{extension}")
+    moments = read_table(tmp_path / f"t.{extension}").column("born").to_pylist()
+    assert [str(one)[:19] for one in moments][:1] in (["1970-01-01 00:00:00"], ["1970-01-01 01:00:00"])
+
+
 def test_limits_of_one_format_only(tmp_path):
     assert "1 values of more than 32767 bytes" in refused(pa.table({"x": ["canary" * 6000, "b"]}), tmp_path / "t.sav")
     assert "too large" in refused(pa.table({"x": [1e308]}), tmp_path / "t.dta")

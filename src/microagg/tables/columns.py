@@ -12,7 +12,15 @@ from microagg.tables.phrases import names_phrase
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_doubles", "as_one_array", "is_text", "listed", "with_columns", "without_dictionaries"]
+__all__ = [
+    "as_doubles",
+    "as_one_array",
+    "is_text",
+    "listed",
+    "refuse_offsets_in_seconds",
+    "with_columns",
+    "without_dictionaries",
+]
 
 
 def is_text(column_type: pa.DataType) -> bool:
@@ -57,6 +65,38 @@ def as_doubles(column: pa.ChunkedArray, name: str, reader: str) -> pa.ChunkedArr
                 "and parquet keep all"
             )
     return column.cast(pa.float64())
+
+
+def refuse_offsets_in_seconds(table: pa.Table, writer: str) -> None:
+    """Refuse moments whose zone was apart from UTC by seconds, too: text has hours and minutes of it alone.
+
+    Local times before the zones of today are such, as in Madrid before 1901: 14 minutes and 44 seconds behind.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> early = pa.array([-3_000_000_000], pa.timestamp("s", "Europe/Madrid"))
+    >>> refuse_offsets_in_seconds(pa.table({"born": early}), "CSV")
+    Traceback (most recent call last):
+    microagg.errors.TableError: Column 'born' has 1 times whose zone was apart from UTC by seconds, too, which CSV ...
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+            continue
+        seconds = pa.timestamp("s")
+        shown = pc.local_timestamp(column).cast(seconds, safe=False).cast(pa.int64())
+        meant = column.cast(pa.timestamp(column.type.unit)).cast(seconds, safe=False).cast(pa.int64())
+        apart = pc.subtract(shown, meant)
+        lost = pc.not_equal(apart, pc.multiply(pc.divide(apart, 60), 60))
+        count = int(pc.sum(lost).as_py() or 0)
+        if count:
+            raise TableError(
+                f"Column {name!r} has {count} times whose zone was apart from UTC by seconds, too, which {writer} does "
+                "not keep. Convert the column to UTC before, or choose another format: parquet keeps them"
+            )
 
 
 def without_dictionaries(table: pa.Table) -> pa.Table:

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import TableError
-from microagg.tables.columns import as_doubles, is_text, with_columns, without_dictionaries
+from microagg.tables.columns import (
+    as_doubles,
+    is_text,
+    refuse_offsets_in_seconds,
+    with_columns,
+    without_dictionaries,
+)
 from microagg.tables.formats.base import ReadOptions, WritableFormat
 from microagg.tables.formats.form import FormFinding, is_same_when_rewritten
 from microagg.tables.formats.registry import register_format
@@ -62,6 +68,7 @@ class JsonLines(WritableFormat):
     def write(self, table: pa.Table, path: Path) -> None:
         if not table.num_rows:
             raise TableError(f"{path.name}: JSON Lines name columns in records, and the table has none.")
+        refuse_offsets_in_seconds(without_dictionaries(table), self.title)
         written = [_written(column, name) for name, column in zip(table.column_names, table.columns, strict=True)]
         names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
         with path.open("w", encoding="utf-8", newline="\n") as file:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import TableError
-from microagg.tables.columns import is_text, with_columns, without_dictionaries
+from microagg.tables.columns import is_text, refuse_offsets_in_seconds, with_columns, without_dictionaries
 from microagg.tables.text.compression import open_to_write
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def write_text(table: pa.Table, path: Path, separator: str, format_name: str) ->
 
     table = _with_plain_times(without_dictionaries(table))
     _refuse_nul(table, format_name)
+    refuse_offsets_in_seconds(table, format_name)
     with open_to_write(path) as stream:
         if table.num_columns == 1:
             stream.write(_lines_of_one_column(table).encode())
