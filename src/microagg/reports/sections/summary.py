@@ -120,7 +120,8 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
         )
         return f"Who looks for somebody by {known} finds {found} that look alike (k-anonymity, k = {k}): {guess}"
     if model == DRAWN:
-        return f"Every row was drawn from {sources_words(parameters)}. This is not k-anonymity."
+        units = WHOLE_UNIT in first["unit"]
+        return f"Every row was drawn from {sources_words(parameters, units=units)}. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
         epsilon = float(parameters["epsilon"])
         factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
