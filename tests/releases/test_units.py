@@ -216,7 +216,6 @@ def test_units_that_lie_in_several_strata_cannot_stay_together():
         ({"unit": {"key": "ill"}}, r"Set \[attributes.ill\] role = 'identifier'"),
         ({"unit": {"key": "id", "max_records": 3}}, "is for differential privacy. Leave it out"),
         ({"method": "mic1d"}, "has no cells of records that could hold k units; 'mdav' has"),
-        ({"aggregate": {"form": "sampled"}}, r"use \[aggregate\] form = 'representative'"),
         (
             {"method": "near_optimal", "partition": {"certificate": True}},
             "about cells of k records, not of k units; leave it out",

@@ -12,6 +12,7 @@ from microagg._threads import threads_for
 from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.sampling import Uniforms
+from microagg.aggregate.units import records_of_units
 
 __all__ = ["odds_of_a_model", "pair_draws"]
 
@@ -31,6 +32,7 @@ def odds_of_a_model(
     *,
     classes: bool,
     n_categories: Sequence[int] = (),
+    units: IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """How well each draw fits each record's label, as a product of two matrices.
 
@@ -48,6 +50,8 @@ def odds_of_a_model(
         Whether `y` holds classes.
     n_categories : sequence of int, optional
         For each attribute the number of its codes, 0 of numbers and ranks; default: no codes.
+    units : ndarray of shape (n_records,), optional
+        Whose each record is: every leaf then holds records of at least k units.
 
     Returns
     -------
@@ -63,8 +67,9 @@ def odds_of_a_model(
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     known = ~np.isnan(y)
+    least = records_of_units(None if units is None else units[known], k)
     found, codes = np.unique(y[known], return_inverse=True)
-    if int(known.sum()) < k or len(found) < 2:
+    if int(known.sum()) < least or len(found) < 2:
         return np.zeros((len(X), 1)), np.zeros((len(drawn), 1))
     telling = np.asarray(~np.isnan(X[known]).all(axis=0))  # a model learns nothing of an attribute that nobody has
     if not telling.any():
@@ -75,7 +80,7 @@ def odds_of_a_model(
         "random_state": 0,
         "early_stopping": False,
         "max_iter": _ROUNDS,
-        "min_samples_leaf": max(k, _SMALLEST_LEAF),
+        "min_samples_leaf": max(least, _SMALLEST_LEAF),
         "categorical_features": [j for j, count in enumerate(n_categories) if 0 < count <= _MOST_CATEGORIES],
     }
     with threads_for(len(X)):

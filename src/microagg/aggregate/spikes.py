@@ -9,6 +9,7 @@ import numpy as np
 from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.sampling import Uniforms
+from microagg.aggregate.units import count_units, counted_word, units_per_code
 from microagg.errors import GuaranteeError
 
 __all__ = ["Amounts", "Spike", "amounts_off", "draw_around", "find_spike"]
@@ -37,10 +38,11 @@ class Spike:
         return distances
 
 
-def find_spike(values: FloatArray, k: int) -> Spike | None:
+def find_spike(values: FloatArray, k: int, units: IntArray | None = None) -> Spike | None:
     """The smallest or largest number, if at least k records and a tenth have it, and at least k have others.
 
-    If there are two, the one that more records have; NaN is missing.
+    If there are two, the one that more records have; NaN is missing. With `units`, which say whose each record is, all
+    of this counts units.
 
     Examples
     --------
@@ -49,20 +51,23 @@ def find_spike(values: FloatArray, k: int) -> Spike | None:
     >>> find_spike(np.array([0.0, 0.0, 0.0, 5.0, 9.0, 7.0]), k=4) is None
     True
     """
-    known = values[~np.isnan(values)]
+    is_known = ~np.isnan(values)
+    known = values[is_known]
     if not len(known):
         return None
+    whose = None if units is None else units[is_known]
     ends = ((float(known.min()), 1.0), (float(known.max()), -1.0))
-    counts = [int((known == end).sum()) for end, _ in ends]
+    counts = [count_units(whose, known == end) for end, _ in ends]
     best = int(np.argmax(counts))
-    if counts[best] < max(k, _SMALLEST_SHARE * len(known)) or len(known) - counts[best] < k:
+    everyone = count_units(whose, np.ones(len(known), dtype=np.bool_))
+    if counts[best] < max(k, _SMALLEST_SHARE * everyone) or count_units(whose, known != ends[best][0]) < k:
         return None
     return Spike(*ends[best])
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """Statistics of the numbers off a spike, of at least k records each.
+    """Statistics of the numbers off a spike, of at least k records (or units) each.
 
     Attributes
     ----------
@@ -80,7 +85,7 @@ class Amounts:
     variations: FloatArray
 
 
-def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
+def amounts_off(amounts: FloatArray, cells: Cells, k: int, units: IntArray | None = None) -> Amounts:
     """Mean and variance of the positive amounts of each cell, or of several cells that have k of them together.
 
     A cell with k positive amounts speaks for itself. The others stand in the order of their mean amount over all of
@@ -93,6 +98,8 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
         NaN is missing.
     cells : Cells
     k : int
+    units : ndarray of shape (n_records,), optional
+        Whose each record is: k then counts units that have a positive amount.
 
     Raises
     ------
@@ -106,14 +113,16 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     (array([0, 0]), array([2]), array([5.]), array([0.2]))
     """
     off = amounts > 0
-    counts = np.bincount(cells.labels[off], minlength=len(cells.sizes))
+    whose = np.arange(len(amounts)) if units is None else units
+    counts = units_per_code(cells.labels[off], len(cells.sizes), whose[off])
     cell_amounts = cell_means(np.nan_to_num(amounts), cells)
-    pools = _pool(counts, cell_amounts, k)
+    pools = _pool(counts, cell_amounts, k, cells.labels[off], whose[off])
+    n_off = count_units(units, off)
     off &= pools[cells.labels] >= 0
     pool = pools[cells.labels[off]]
     sizes = np.bincount(pool)
-    if not len(sizes) or int(sizes.min()) < k:
-        raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} records: {int(counts.sum())} have one")
+    if not len(sizes) or int(units_per_code(pool, len(sizes), whose[off]).min()) < k:
+        raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} {counted_word(units)}: {n_off} have one")
     for cell in np.flatnonzero((counts > 0) & (pools < 0)):  # fewer than k
         pools[cell] = np.argmin(np.abs(cell_amounts[counts >= k] - cell_amounts[cell]))
     everyone = Cells(pool, None if cells.weights is None else cells.weights[off])
@@ -122,8 +131,10 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int) -> Amounts:
     return Amounts(pools, sizes, means, np.sqrt(cell_means(relative**2, everyone)))
 
 
-def _pool(counts: IntArray, means: FloatArray, k: int) -> IntArray:
-    """Pools of cells, so that the counts of each sum to k or more; first of single cells, in their order.
+def _pool(counts: IntArray, means: FloatArray, k: int, labels: IntArray, units: IntArray) -> IntArray:
+    """Pools of cells, so that each has records of k units or more; first of single cells, in their order.
+
+    `labels` are the cells of the records that count, `units` whose these are, and `counts` how many units a cell has.
 
     -1 for cells with no count, and for those left over where no pool has several cells.
     """
@@ -132,12 +143,17 @@ def _pool(counts: IntArray, means: FloatArray, k: int) -> IntArray:
     pools[enough] = np.arange(len(enough))
     few = np.flatnonzero((counts > 0) & (counts < k))
     few = few[np.argsort(means[few], kind="stable")]
-    last, gathered = len(enough), 0
-    for cell in few:
+    order = np.argsort(labels, kind="stable")
+    ends = np.searchsorted(labels[order], few, side="right")
+    begins = np.searchsorted(labels[order], few, side="left")
+    last = len(enough)
+    gathered: set[int] = set()
+    for cell, begin, end in zip(few, begins, ends, strict=True):
         pools[cell] = last
-        gathered += int(counts[cell])
-        if gathered >= k:
-            last, gathered = last + 1, 0
+        gathered.update(units[order[begin:end]].tolist())
+        if len(gathered) >= k:
+            last = last + 1
+            gathered.clear()
     if gathered and last > len(enough):
         pools[pools == last] = last - 1
     elif gathered:
@@ -153,6 +169,7 @@ def draw_around(
     k: int,
     uniforms: Uniforms,
     step: float = 0.0,
+    units: IntArray | None = None,
 ) -> FloatArray:
     """Give draws of an attribute the spike that its cells have.
 
@@ -170,6 +187,8 @@ def draw_around(
         The source of chance.
     step : float
         The smallest amount; that of numbers that are rounded, so that none is rounded to the spike.
+    units : ndarray of shape (n_records,), optional
+        Whose each record is: k then counts units.
 
     Returns
     -------
@@ -185,7 +204,7 @@ def draw_around(
     from scipy.special import ndtri
 
     amounts = spike.amounts(values)
-    found = amounts_off(amounts, cells, k)
+    found = amounts_off(amounts, cells, k, units)
     n_off = _off_counts(amounts, cells, uniforms)
     # Cell after cell, the draws farthest from the spike first; missing ones last.
     order = np.lexsort((-spike.side * drawn, cells.labels))

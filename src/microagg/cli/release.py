@@ -270,7 +270,8 @@ def release(
             say(f"{guarantee.title}, unit: {guarantee.unit}. Protects {guarantee.target}.")
     drawn = next((guarantee for guarantee in statement.guarantees if guarantee.model == DRAWN), None)
     if drawn is not None:
-        say(f"Every published record was drawn from {sources_words(drawn.parameters)}; this is not k-anonymity.")
+        whence = sources_words(drawn.parameters, units=drawn.counts_units)
+        say(f"Every published record was drawn from {whence}; this is not k-anonymity.")
     if not statement.guarantees:
         say("No guarantee is stated for this method.")
     if made.information_loss is not None:

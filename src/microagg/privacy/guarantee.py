@@ -14,6 +14,7 @@ from microagg.privacy.unit_clauses import (
     WHOLE_UNIT,
     assumed_of_units,
     assumed_of_units_under_noise,
+    unit_counted,
 )
 from microagg.tables.phrases import names_phrase
 
@@ -181,7 +182,7 @@ def k_anonymity(
     return Guarantee(
         model=K_ANONYMITY,
         parameters={"k": k},
-        unit="one record" if key is None else f"{WHOLE_UNIT} (a person, firm or household), by {key!r}",
+        unit=unit_counted(key),
         target="which published record belongs to which person or firm",
         against=(
             "someone who knows the quasi-identifiers of a person or firm in the table, and no more: whichever "

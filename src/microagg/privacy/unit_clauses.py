@@ -4,13 +4,17 @@ from __future__ import annotations
 
 __all__ = [
     "NOT_PROMISED_OF_UNITS",
+    "NOT_PROMISED_OF_UNITS_DRAWN",
     "ONE_RECORD_EACH",
     "RECORDS_OF_UNITS",
     "TOGETHER",
     "WHOLE_UNIT",
     "assumed_of_units",
+    "assumed_of_units_drawn",
     "assumed_of_units_under_noise",
     "not_promised_of_values",
+    "records_of_at_least",
+    "unit_counted",
 ]
 
 ONE_RECORD_EACH = "each person or firm has one record in the table"
@@ -20,11 +24,20 @@ _COUNTED_BY_HOLDER = (
     "the data holder counted units when the release was made; the file shows records, of which there are at least as "
     "many"
 )
+_COUNTED_BEFORE_DRAWING = (
+    "the data holder counted units before records were drawn; the file shows nothing of cells, intervals and units"
+)
 NOT_PROMISED_OF_UNITS = (
     "hiding of which records belong to one unit: where attributes that are published as they are tell it, what is "
     "known of one record is known of all of them",
     "equal parts of units in a cell: one with many records weighs as much as they do in what the cell publishes, and "
     "someone who knows all of them can take them away",
+)
+NOT_PROMISED_OF_UNITS_DRAWN = (
+    NOT_PROMISED_OF_UNITS[0],
+    "equal parts of units in what was drawn from: one with many records in a cell or a leaf weighs as much as they do "
+    "there, so that what a cell tells may be close to its own numbers, and someone who knows all of them can take them "
+    "away",
 )
 RECORDS_OF_UNITS = "one record, of which a unit (a person, firm or household) may have several"
 """What a promise about confidential values counts: what anybody can count on the file."""
@@ -34,6 +47,27 @@ TOGETHER = "hiding of the most records that a unit can have: all of them are in 
 def assumed_of_units(key: str | None) -> tuple[str, ...]:
     """What is assumed of records where cells are counted; `key` says whose they are, None: each is somebody else's."""
     return (ONE_RECORD_EACH,) if key is None else (_same_key(key), _COUNTED_BY_HOLDER)
+
+
+def assumed_of_units_drawn(key: str | None) -> tuple[str, ...]:
+    """The same of records that were drawn: a file shows nothing of their cells."""
+    return (ONE_RECORD_EACH,) if key is None else (_same_key(key), _COUNTED_BEFORE_DRAWING)
+
+
+def unit_counted(key: str | None) -> str:
+    """Whom a promise about records counts: one record, or all of one unit."""
+    return "one record" if key is None else f"{WHOLE_UNIT} (a person, firm or household), by {key!r}"
+
+
+def records_of_at_least(k: float | str, *, units: bool) -> str:
+    """So many records, or records of so many units.
+
+    Examples
+    --------
+    >>> records_of_at_least(5, units=False), records_of_at_least(5, units=True)
+    ('at least 5 records', 'records of at least 5 units')
+    """
+    return f"records of at least {k} units" if units else f"at least {k} records"
 
 
 def not_promised_of_values(requirement: str) -> str:

@@ -141,10 +141,10 @@ class AggregateChoice(_Table):
         Take care: what can be predicted of people in the release is then predicted better, by intruders, too.
     draws : {"moments", "shared"}, optional
         What sampled records are drawn from. With ``"moments"`` it is the moments of their cell. With ``"shared"`` it
-        is numbers that at least k records share, and mean and spread of intervals of at least k. How often a cell has
-        each of them is kept, and labels follow a model with less noise than chance, so models learn more from the
-        release. It needs `paired_with`. Left out, it is "shared" where the draws are paired and the table has at least
-        10 k records, and "moments" otherwise.
+        is numbers that at least k records share, and mean and spread of intervals of at least k (with ``[unit]`` k
+        counts units). How often a cell has each of them is kept, and labels follow a model with less noise than
+        chance, so models learn more from the release. It needs `paired_with`. Left out, it is "shared" where the draws
+        are paired and the table has at least 10 k records, and "moments" otherwise.
         Take care: with ``"shared"`` counts within a cell are kept and may be one, combinations equal those of records
         about as often as new records would, and standard errors of the labels are too small.
     share : int >= 2, optional

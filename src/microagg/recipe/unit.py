@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from microagg.errors import did_you_mean
 from microagg.privacy.ways import Way
-from microagg.recipe.choices import AggregateForm
 from microagg.recipe.privacy import BoundsSource
 from microagg.schema.attribute import Role
 
@@ -71,11 +70,6 @@ def check_unit(recipe: Recipe) -> None:
         )
     if recipe.entry.mixes_values:
         raise ValueError(f"unit: {recipe.method} has no cells of records that could hold k units; 'mdav' has")
-    if recipe.aggregate.form is AggregateForm.SAMPLED:
-        raise ValueError(
-            "unit: what records are drawn from is counted in records, not in units; use [aggregate] form = "
-            "'representative'"
-        )
     if recipe.partition.get("certificate"):
         raise ValueError(
             "partition.certificate: it is about cells of k records, not of k units; leave it out, or leave out [unit]"

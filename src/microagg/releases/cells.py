@@ -27,7 +27,7 @@ from microagg.releases.guidance import describe_guidance, describe_pairing, shap
 from microagg.releases.prepare import Prepared, groups_of_block
 from microagg.releases.rearrangement import demands_of, joined_facts, limit_words, rearrange_groups
 from microagg.releases.representatives import published_columns, sampled_columns, spikes_of
-from microagg.releases.units import points_of_units, runs_with_units, units_words
+from microagg.releases.units import Units, points_of_units, runs_with_units, units_words
 from microagg.schema.encode import EncodedColumn
 from microagg.space.blocks import choose_blocks, contiguous_blocks, needs_association
 from microagg.space.mixed import mixed_points, mixed_space
@@ -91,18 +91,32 @@ def form_cells(prepared: Prepared, recipe: Recipe, seed: int | None) -> MethodOu
         spiked: tuple[str, ...] = ()
         draws: Mapping[str, Any] = {}
         if recipe.aggregate.form is AggregateForm.SAMPLED:
-            _require_cells(labels, attributes, recipe.k)
-            choice = recipe.aggregate
+            _require_cells(labels, attributes, recipe.k, units)
+            choice, whose = recipe.aggregate, None if units is None else units.codes
             if choice.way_of_drawing is Draws.SHARED:
                 drawn = draw_shared(
-                    measured, cells, uniforms, recipe.k, paired, share=choice.share, rare=choice.rarest(recipe.k)
+                    measured,
+                    cells,
+                    uniforms,
+                    recipe.k,
+                    paired,
+                    share=choice.share,
+                    rare=choice.rarest(recipe.k),
+                    units=whose,
                 )
                 arrays |= drawn.arrays(measured)
                 draws = drawn.facts(measured, recipe.k)
             else:
-                spiked = tuple(spikes_of(measured, recipe.k))
+                spiked = tuple(spikes_of(measured, recipe.k, whose))
                 arrays |= sampled_columns(
-                    measured, cells, uniforms, recipe.k, paired, n_moments=choice.moments, content=choice.content
+                    measured,
+                    cells,
+                    uniforms,
+                    recipe.k,
+                    paired,
+                    n_moments=choice.moments,
+                    content=choice.content,
+                    units=whose,
                 )
         elif ascending is not None:
             arrays |= _published_alone(measured[0], ascending, cells, points, recipe)
@@ -240,12 +254,13 @@ def _ungrouped(space: FloatArray | Points, recipe: Recipe, seed: int | None) -> 
     return _partition(points, np.zeros(len(points), dtype=np.int64), recipe, seed)[0]
 
 
-def _require_cells(labels: IntArray, attributes: Sequence[str], k: int) -> None:
+def _require_cells(labels: IntArray, attributes: Sequence[str], k: int, units: Units | None) -> None:
     """Sampled records cannot be counted afterwards: the sizes of their cells are checked before anything is drawn."""
-    smallest = int(np.bincount(labels).min())
+    counted = "records" if units is None else "units"
+    smallest = int((np.bincount(labels) if units is None else units.in_groups(labels)).min())
     if smallest < k:
         raise GuaranteeError(
-            f"records cannot be drawn from cells of at least k = {k} records: the smallest cell of "
+            f"records cannot be drawn from cells of at least k = {k} {counted}: the smallest cell of "
             f"{columns_phrase(attributes)} has {smallest}. Nothing was written"
         )
 

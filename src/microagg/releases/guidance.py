@@ -12,6 +12,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.evaluation.diversity import Diversity, coarse_codes, label_diversity
 from microagg.partition.base import within_cell_sse
+from microagg.privacy.unit_clauses import records_of_at_least
 from microagg.recipe.recipe import Recipe
 from microagg.releases.drawing.choice import drawn_words
 from microagg.schema.attribute import Kind, Role
@@ -182,8 +183,8 @@ def pairing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: R
     names = recipe.aggregate.paired_with
     remark = (
         f"which draw of a cell stands beside which of its records was decided by chance with the odds of a gradient "
-        f"boosting model of {columns_phrase(names)}, every leaf of which holds at least {recipe.k} records. What ties "
-        "them to the quasi-identifiers is kept within cells too, so they can be predicted better from the release"
+        f"boosting model of {columns_phrase(names)}, every leaf of which holds {_of_k(recipe)}. What ties them "
+        "to the quasi-identifiers is kept within cells too, so they can be predicted better from the release"
     )
     whose = (
         "" if tuple(names) == recipe.guides else f"of {columns_phrase(names)}: "
@@ -191,13 +192,17 @@ def pairing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: R
     diversity = f"{whose}{Diversity(**facts['diversity'])}{_cells_of(attributes, recipe)}"
     if "equal" not in facts:
         return remark, diversity, drawn_words(recipe)
-    return _dealing_words(names, recipe.k), diversity, drawn_words(recipe), *_sharing_words(facts, attributes, recipe)
+    return _dealing_words(names, recipe), diversity, drawn_words(recipe), *_sharing_words(facts, attributes, recipe)
 
 
-def _dealing_words(names: Sequence[str], k: int) -> str:
+def _of_k(recipe: Recipe) -> str:
+    return records_of_at_least(recipe.k, units=recipe.unit is not None)
+
+
+def _dealing_words(names: Sequence[str], recipe: Recipe) -> str:
     return (
         "which draw of a cell stands beside which of its records was decided by chance with the odds of a gradient "
-        f"boosting model of {columns_phrase(names)}, every leaf of which holds at least {k} records, and then so that "
+        f"boosting model of {columns_phrase(names)}, every leaf of which holds {_of_k(recipe)}, and then so that "
         "what the model cannot tell cancels among draws that are alike. So models learn more from the release, and "
         "standard errors computed from it are too small"
     )
@@ -205,12 +210,13 @@ def _dealing_words(names: Sequence[str], k: int) -> str:
 
 def _sharing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: Recipe) -> tuple[str, ...]:
     """How often draws equal records, beside how often new records would; and which categories were pooled."""
-    equal = facts["equal"]
+    equal, units = facts["equal"], recipe.unit is not None
+    whose, others = ("those of other units", "no other unit in") if units else ("the others", "nobody else in")
     often = (
         f"{100 * equal['released']:.1f} % of the released records equal one of the table on all quasi-identifiers that "
         f"share cells, and {100 * equal['untouched']:.1f} % of records with no part in the table would; "
-        f"{100 * equal['released_unique']:.1f} % equal one that nobody else in the table equals, and "
-        f"{100 * equal['untouched_unique']:.1f} % would (judged by each record of the table and the others)"
+        f"{100 * equal['released_unique']:.1f} % equal one that {others} the table equals, and "
+        f"{100 * equal['untouched_unique']:.1f} % would (judged by each record of the table and {whose})"
         f"{_cells_of(attributes, recipe)}"
     )
     pooled = facts.get("pooled", {})
@@ -218,6 +224,12 @@ def _sharing_words(facts: Mapping[str, Any], attributes: Sequence[str], recipe: 
         return (often,)
     counts = ", ".join(f"{count_of_many_words(count, recipe.k)} of column {name!r}" for name, count in pooled.items())
     least = recipe.aggregate.rarest(recipe.k)
+    if units:
+        counts = ", ".join(
+            f"{count_of_many_words(count, recipe.k)} units have them in column {name!r}"
+            for name, count in pooled.items()
+        )
+        return often, f"categories that fewer than {least} units have were published as more frequent ones: {counts}"
     return often, f"categories that fewer than {least} records have were published as more frequent ones: {counts}"
 
 

@@ -23,7 +23,7 @@ from microagg.releases.input import numbers_of_text
 from microagg.releases.prepare import Prepared
 from microagg.releases.release import Release
 from microagg.releases.strategy import Strategy, strategy_of
-from microagg.releases.units import require_units
+from microagg.releases.units import require_units, units_of
 from microagg.statements.exposure import Exposure, exposure_of
 from microagg.statements.manifest import InputDigest, Manifest
 from microagg.statements.promises import describe_schema
@@ -105,13 +105,14 @@ def _release(
 ) -> Release:
     # The input: every column declared, every value one that a file can show, codes for "missing" missing.
     frame = _checked_frame(table, recipe)
-    recipe = settle_draws(recipe, frame.n_records)
+    without_codes = frame_without_codes(frame, recipe.input.missing)
+    recipe = settle_draws(recipe, _counted(without_codes, recipe))
     strategy = strategy_of(recipe)
     strategy.before_noise = spending.pay
     dropped = _say_index_is_dropped(table, private=strategy.is_private)
     digest = InputDigest.of(Path(source) if source is not None else frame.table)
     spending.know(sha256=digest.sha256)
-    frame = frame_without_codes(frame, recipe.input.missing)
+    frame = without_codes
 
     # The records that take part, their attributes as numbers, missing values settled.
     prepared = strategy.prepare(frame, seed)
@@ -181,6 +182,12 @@ def _checked_frame(table: Any, recipe: Recipe) -> Frame:
         raise InputError(f"k = {recipe.k} needs at least {recipe.k} records; the table has {frame.n_records}")
     refuse_joined_rows(frame.table, recipe.input.separator)
     return frame
+
+
+def _counted(frame: Frame, recipe: Recipe) -> int:
+    """How many records there are, or units where what is drawn from counts them."""
+    units = units_of(frame, recipe) if recipe.aggregate.paired_with else None
+    return frame.n_records if units is None else units.count
 
 
 def _put_together(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._scaling import exponent_near_one, times_power_of_two
-from microagg._typing import FloatArray
+from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.centroid import (
     Cells,
     cell_means,
@@ -90,6 +90,7 @@ def sampled_columns(
     *,
     n_moments: int = 1,
     content: Content = Content.PURE,
+    units: IntArray | None = None,
 ) -> dict[str, pa.Array]:
     """Records drawn from the statistics of their cell, column by column.
 
@@ -98,26 +99,33 @@ def sampled_columns(
     alone. Where an attribute has a spike, as many of a cell's draws are on it as of its records; how far the others are
     off comes from mean and variance of at least k records that are. Which draw of a cell stands beside which of its
     records is chance; with `paired` attributes, chance with the odds of models that have at least k records in a leaf.
+    With `units`, which say whose each record is, k counts these.
     """
-    drawn = _draws(measured, cells, uniforms, k, n_moments, content)
+    drawn = _draws(measured, cells, uniforms, k, n_moments, content, units)
     if paired:
-        dealt = _dealt(measured, drawn, cells, uniforms, k, paired)
+        dealt = _dealt(measured, drawn, cells, uniforms, k, paired, units)
         drawn = {name: values[dealt] for name, values in drawn.items()}
     return {column.name: column.publish(drawn[column.name]) for column in measured}
 
 
-def spikes_of(measured: Sequence[EncodedColumn], k: int) -> dict[str, Spike]:
+def spikes_of(measured: Sequence[EncodedColumn], k: int, units: IntArray | None = None) -> dict[str, Spike]:
     """The numeric attributes that have a spike, each with it."""
     numeric = (column for column in measured if column.kind is Kind.NUMERIC)
-    found = {column.name: find_spike(column.values, k) for column in numeric}
+    found = {column.name: find_spike(column.values, k, units) for column in numeric}
     return {name: spike for name, spike in found.items() if spike is not None}
 
 
 def _draws(
-    measured: Sequence[EncodedColumn], cells: Cells, uniforms: Uniforms, k: int, n_moments: int, content: Content
+    measured: Sequence[EncodedColumn],
+    cells: Cells,
+    uniforms: Uniforms,
+    k: int,
+    n_moments: int,
+    content: Content,
+    units: IntArray | None,
 ) -> dict[str, FloatArray]:
     numeric = [column for column in measured if column.kind is Kind.NUMERIC]
-    spikes = spikes_of(numeric, k)
+    spikes = spikes_of(numeric, k, units)
     draws = {}
     if numeric:
         values = np.column_stack([column.values for column in numeric])
@@ -131,7 +139,7 @@ def _draws(
         numbers = draws[column.name]
         if column.name in spikes:
             step = column.resolution or 0.0
-            numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step)
+            numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step, units)
         draws[column.name] = round_draws(column, numbers)
     return draws
 
@@ -150,13 +158,16 @@ def _dealt(
     uniforms: Uniforms,
     k: int,
     paired: Sequence[EncodedColumn],
+    units: IntArray | None,
 ) -> npt.NDArray[np.int64]:
     """Which draw each record gets, by models of the paired attributes; several are taken as independent given x."""
     X = np.column_stack([column.values for column in measured])
     X_drawn = np.column_stack([drawn[column.name] for column in measured])
     categories = [len(column.labels) if column.kind is Kind.NOMINAL else 0 for column in measured]
     odds = [
-        odds_of_a_model(X, one.values, X_drawn, k, classes=one.kind is Kind.NOMINAL, n_categories=categories)
+        odds_of_a_model(
+            X, one.values, X_drawn, k, classes=one.kind is Kind.NOMINAL, n_categories=categories, units=units
+        )
         for one in paired
     ]
     wanted, offered = (np.hstack(side) for side in zip(*odds, strict=True))

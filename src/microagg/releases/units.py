@@ -14,6 +14,7 @@ from microagg._typing import IntArray
 from microagg.errors import GuaranteeError, TableError
 from microagg.partition.units.cells import runs_of_units, unit_means, units_per_cell
 from microagg.privacy.verify import combinations_of
+from microagg.recipe.choices import Draws
 from microagg.recipe.recipe import Recipe
 from microagg.recipe.unit import epsilon_of_record
 from microagg.schema.units import unit_codes
@@ -209,8 +210,17 @@ def units_words(recipe: Recipe, blocks: Sequence[Mapping[str, Any]]) -> list[str
             f"{recipe.unit.max_records} records of a unit is epsilon = {recipe.privacy.epsilon:g} for all of them"
         ]
     fewest = min(block["fewest_units"] for block in blocks)
+    key = repr(recipe.unit.key)
+    holds = f"every cell holds records of at least {fewest} units by {key}, which is not published. This was "
+    if recipe.aggregate.way_of_drawing is Draws.MOMENTS:
+        return [f"{holds}counted before records were drawn, and neither the file nor its receipt shows it"]
+    if recipe.aggregate.way_of_drawing is Draws.SHARED:
+        return [
+            f"{holds}counted before records were drawn, and neither the file nor its receipt shows it; whoever has the "
+            "receipt and the input can count again how many units share each published number or make its interval: "
+            "microagg check FOLDER --receipt RECEIPT --original INPUT"
+        ]
     return [
-        f"every cell holds records of at least {fewest} units by {recipe.unit.key!r}, which is not published. This was "
-        "counted when the release was made and cannot be counted on the file; whoever has the receipt and the input "
-        "can count it again: microagg check FOLDER --receipt RECEIPT --original INPUT"
+        f"{holds}counted when the release was made and cannot be counted on the file; whoever has the receipt and the "
+        "input can count it again: microagg check FOLDER --receipt RECEIPT --original INPUT"
     ]

@@ -85,6 +85,8 @@ def describe_rearrangement(recipe: Recipe) -> dict[str, Any] | None:
 
 def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
     """What is promised of records that were drawn from the statistics of cells of at least k, block by block."""
+    key = None if recipe.unit is None else recipe.unit.key
+    together = recipe.unit is not None and recipe.unit.together
     if recipe.aggregate.way_of_drawing is Draws.SHARED:
         return tuple(
             drawn_from_shared_values(
@@ -97,6 +99,8 @@ def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
                 order_kept=recipe.output.order is RowOrder.KEPT,
                 one_of_several=len(blocks) > 1,
                 guided_by=shaping_attributes(recipe),
+                key=key,
+                together=together,
             )
             for attributes, _ in blocks
         )
@@ -110,6 +114,8 @@ def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
             paired_with=recipe.aggregate.paired_with,
             statistics=_drawn_from(recipe),
             spiked=spiked,
+            key=key,
+            together=together,
         )
         for attributes, spiked in blocks
     )

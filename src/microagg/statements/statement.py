@@ -10,23 +10,22 @@ from typing import Any
 
 from microagg._notebook.html import html_of_prose, html_of_sections
 from microagg.privacy.guarantee import Guarantee
-from microagg.privacy.unit_clauses import RECORDS_OF_UNITS
+from microagg.privacy.unit_clauses import RECORDS_OF_UNITS, WHOLE_UNIT, records_of_at_least
 from microagg.privacy.verify import Recount
 from microagg.statements.exposure_text import TITLE, describe_exposure
 from microagg.statements.requirements import RequirementCount
 from microagg.statements.total import SpentSoFar
 from microagg.tables.phrases import names_phrase
 
-__all__ = ["Statement", "printable"]
+__all__ = ["Statement", "nothing_to_count", "printable"]
 
 _SHOWN = 12  # blocks of attributes, or expenses, that the text lists one by one; the JSON has them all
 
 SEEDED = "Made with a fixed seed: for research, not for publication."
 
 
-NOTHING_TO_COUNT = (
-    "Nothing can be counted on the released table. When it was made, it was checked that every cell has at least k "
-    "records."
+_NOTHING_TO_COUNT = (
+    "Nothing can be counted on the released table. When it was made, it was checked that every cell has {of_k}."
 )
 MADE_NOT_COUNTED = (
     "None of this can be counted on the released table: it is about how the table was made. It was checked that the "
@@ -141,7 +140,7 @@ class Statement:
         for guarantee in others[:_SHOWN]:
             lines += _paragraph(f"{guarantee.title} on {names_phrase(guarantee.attributes)}.")
             if not guarantee.counted:
-                lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else NOTHING_TO_COUNT)
+                lines += _paragraph(MADE_NOT_COUNTED if guarantee.private else nothing_to_count(guarantee.unit))
                 continue
             count = counts[guarantee.attributes]
             lines += _paragraph(
@@ -199,6 +198,11 @@ class Statement:
 
     def _all_remarks(self) -> list[str]:
         return [*self.remarks, SEEDED] if self.seeded else list(self.remarks)
+
+
+def nothing_to_count(unit: str) -> str:
+    """That a promise about cells cannot be counted on the table; `unit` is what the promise counts."""
+    return _NOTHING_TO_COUNT.format(of_k=records_of_at_least("k", units=WHOLE_UNIT in unit))
 
 
 def printable(line: str) -> str:

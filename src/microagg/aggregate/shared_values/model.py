@@ -11,6 +11,7 @@ import numpy as np
 from microagg._scaling import near_one
 from microagg._threads import threads_for
 from microagg._typing import BoolArray, FloatArray, IntArray
+from microagg.aggregate.units import records_of_units
 
 __all__ = ["LabelModel", "calibrated", "fit_labels"]
 
@@ -85,7 +86,13 @@ class LabelModel:
 
 
 def fit_labels(
-    X: FloatArray, y: FloatArray, k: int, *, classes: bool, n_categories: Sequence[int] = ()
+    X: FloatArray,
+    y: FloatArray,
+    k: int,
+    *,
+    classes: bool,
+    n_categories: Sequence[int] = (),
+    units: IntArray | None = None,
 ) -> LabelModel | None:
     """Fit a gradient boosting model of many small trees, every leaf of which holds at least k records.
 
@@ -99,19 +106,23 @@ def fit_labels(
     classes : bool
     n_categories : sequence of int, optional
         For each attribute the number of its codes, 0 of numbers and ranks.
+    units : ndarray of shape (n_records,), optional
+        Whose each record is: every leaf then holds labelled records of at least k units.
 
     Returns
     -------
     LabelModel or None
         None if there is nothing to learn: one label only, or no attribute that any labelled record has; and if fewer
-        than k records have a label, as no leaf could then hold k of them.
+        than k records have a label, as no leaf could then hold k of them. With `units`, k stands for the records that
+        are sure to be of k units (:func:`microagg.aggregate.units.records_of_units`).
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     known = ~np.isnan(y)
+    least = records_of_units(None if units is None else units[known], k)
     found, codes = np.unique(y[known], return_inverse=True)
     telling = np.asarray(~np.isnan(X[known]).all(axis=0))
-    if int(known.sum()) < k or len(found) < 2 or not telling.any():
+    if int(known.sum()) < least or len(found) < 2 or not telling.any():
         return None
     counts = np.array([*n_categories] or [0] * X.shape[1])
     is_category = (counts > 0) & (counts <= _MOST_CATEGORIES)
@@ -122,7 +133,7 @@ def fit_labels(
         "early_stopping": False,
         "max_iter": _ROUNDS,
         "max_leaf_nodes": _LEAVES,
-        "min_samples_leaf": max(k, _SMALLEST_LEAF),
+        "min_samples_leaf": max(least, _SMALLEST_LEAF),
         "categorical_features": list(range(int(is_category[columns].sum()))),
     }
     rows = X[known][:, columns]

@@ -9,6 +9,7 @@ from microagg.aggregate.centroid import Cells, running_shares
 from microagg.aggregate.moments import cell_moments
 from microagg.aggregate.sampling import Uniforms, draw_numbers
 from microagg.aggregate.shared_values.intervals import MISSING
+from microagg.aggregate.units import count_units, counted_word, units_per_code
 from microagg.errors import GuaranteeError
 
 __all__ = ["draw_codes", "pool_rare"]
@@ -87,7 +88,14 @@ def _normal_scores(codes: IntArray, labels: IntArray, running: FloatArray) -> Fl
 
 
 def pool_rare(
-    codes: IntArray, least: int, cells: Cells, *, name: str, ordered: bool, filled_in: BoolArray | None = None
+    codes: IntArray,
+    least: int,
+    cells: Cells,
+    *,
+    name: str,
+    ordered: bool,
+    units: IntArray | None = None,
+    filled_in: BoolArray | None = None,
 ) -> tuple[IntArray, int]:
     """Give records whose category fewer than `least` of all records have a more frequent one.
 
@@ -102,6 +110,8 @@ def pool_rare(
     ordered : bool
         Whether to take the nearest frequent category, the lower of two. Otherwise it is the most frequent one of the
         cell, or of the table where the cell has none.
+    units : ndarray of shape (n_records,), optional
+        Whose each record is: `least` then counts units.
     filled_in : ndarray of bool, shape (n_records,), optional
         Records whose category is not their own: they do not count as having it.
 
@@ -109,12 +119,12 @@ def pool_rare(
     -------
     codes : ndarray of shape (n_records,)
     n_pooled : int
-        How many records got another.
+        How many records got another; with `units`, of how many units they are.
 
     Raises
     ------
     GuaranteeError
-        No category has `least` records.
+        No category has `least` records, or units.
 
     Examples
     --------
@@ -122,7 +132,8 @@ def pool_rare(
     (array([0, 0, 0, 2, 2]), 1)
     """
     known = codes != MISSING
-    counts = np.bincount(codes[known if filled_in is None else known & ~filled_in], minlength=codes.max() + 1)
+    counted = known if filled_in is None else known & ~filled_in
+    counts = units_per_code(codes[counted], int(codes.max()) + 1, None if units is None else units[counted])
     frequent = np.flatnonzero(counts >= least)
     rare = known.copy()
     rare[known] = counts[codes[known]] < least
@@ -130,8 +141,8 @@ def pool_rare(
         return codes, 0
     if not len(frequent):
         raise GuaranteeError(
-            f"column {name!r} has no category that at least {least} records have, so none can be published. Nothing "
-            "was written. Leave it out, or allow rare categories: [aggregate] rare = 1"
+            f"column {name!r} has no category that at least {least} {counted_word(units)} have, so none can be "
+            "published. Nothing was written. Leave it out, or allow rare categories: [aggregate] rare = 1"
         )
     pooled = codes.copy()
     if ordered:
@@ -140,7 +151,7 @@ def pool_rare(
         is_below = codes[rare] - frequent[below] <= frequent[above] - codes[rare]
         pooled[rare] = np.where((frequent[below] < codes[rare]) & is_below, frequent[below], frequent[above])
         pooled[rare & (codes > frequent[-1])] = frequent[-1]
-        return pooled, int(rare.sum())
+        return pooled, count_units(units, rare)
     kept = known & ~rare
     pairs, of_pair = np.unique(np.column_stack([cells.labels[kept], codes[kept]]), axis=0, return_counts=True)
     most = np.full(len(cells.sizes), int(np.argmax(counts)))
@@ -148,4 +159,4 @@ def pool_rare(
     in_order = np.lexsort((-pairs[:, 1], of_pair, pairs[:, 0]))
     most[pairs[in_order, 0]] = pairs[in_order, 1]
     pooled[rare] = most[cells.labels[rare]]
-    return pooled, int(rare.sum())
+    return pooled, count_units(units, rare)

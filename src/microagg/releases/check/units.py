@@ -8,25 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import InputError
+from microagg.errors import GuaranteeError, InputError
 from microagg.privacy.verify import Finding, combinations_of
+from microagg.recipe.choices import Draws
 from microagg.recipe.recipe import Recipe
 from microagg.releases.check.published import PublishedFolder
+from microagg.releases.drawing.recount import count_unfounded
 from microagg.releases.folder.receipt import Receipt, receipt_beside
 from microagg.releases.input import read_table
-from microagg.releases.units import units_of
+from microagg.releases.prepare import prepare
+from microagg.releases.units import Units, units_of
 from microagg.statements.manifest import InputDigest, sha256_of_file
 from microagg.tables.databases.address import is_address
 from microagg.tables.databases.spool import fetched
 from microagg.tables.frames import Frame
 from microagg.tables.missing_codes import frame_without_codes
-from microagg.tables.phrases import columns_phrase
+from microagg.tables.phrases import columns_phrase, names_phrase
 
 __all__ = ["check_units", "state_units", "units_of_file"]
 
 _NAME = "units"
 
 
+_WHO_COUNTS = {
+    None: "The file shows records alone; its holder counts units with --original INPUT",
+    Draws.SHARED: "The file shows drawn records alone; its holder counts units of numbers and categories with "
+    "--original INPUT",
+    Draws.MOMENTS: "The file shows drawn records alone, and nobody can count it again",
+}
 _NOT_STATED = Finding(_NAME, False, "the manifest does not say how many units every cell holds")
 
 
@@ -46,7 +55,7 @@ def state_units(release: PublishedFolder) -> list[Finding]:
     fewest = min(stated)
     detail = (
         f"stated, not counted here: every cell holds records of at least {fewest} units by "
-        f"{release.recipe.unit.key!r}. The file shows records alone; its holder counts units with --original INPUT"
+        f"{release.recipe.unit.key!r}. {_WHO_COUNTS[release.recipe.aggregate.way_of_drawing]}"
     )
     return [Finding(_NAME, fewest >= release.recipe.k, detail)]
 
@@ -64,6 +73,9 @@ def units_of_file(recipe: Recipe) -> list[Finding]:
 
 def check_units(release: PublishedFolder, receipt: str | Path | None, original: Any) -> list[Finding]:
     """Whether every published combination is shared by records of at least k units.
+
+    Of records drawn from what many share it is whether each published number and category may be: so many units of the
+    input share it or make its interval. Of records drawn from moments nothing can be counted again.
 
     Parameters
     ----------
@@ -105,6 +117,16 @@ def check_units(release: PublishedFolder, receipt: str | Path | None, original: 
     stated = _stated(release)
     if not stated:
         return [_NOT_STATED]
+    drawn = recipe.aggregate.way_of_drawing
+    if drawn is not None:
+        for block, at_least in zip(release.blocks, stated, strict=True):
+            most = _most_units(of_rows, block["n_cells"])
+            if at_least > most:
+                detail = f"{block['n_cells']} cells of at least {at_least} units are stated; there are units for {most}"
+                return [Finding(_NAME, False, detail)]
+        if drawn is Draws.MOMENTS:
+            return [Finding(_NAME, True, "not counted again: of records drawn from moments of cells nobody can")]
+        return [_recount_draws(release, found)]
     findings = []
     for block, at_least in zip(release.blocks, stated, strict=True):
         fewest = int(of_rows.in_groups(combinations_of(release.table, block["attributes"])).min())
@@ -135,3 +157,30 @@ def _input(original: Any, recipe: Recipe, receipt: Receipt) -> Frame | Finding:
         "(source=...), give its path"
     )
     return Finding(_NAME, False, detail)
+
+
+def _most_units(units: Units, n_cells: int) -> int:
+    """The most units that every one of so many cells can have: a unit is in no more cells than it has records."""
+    return int(np.minimum(np.bincount(units.codes), n_cells).sum()) // n_cells
+
+
+def _recount_draws(release: PublishedFolder, frame: Frame) -> Finding:
+    """Whether all that is published was drawn from what enough units of the input share."""
+    recipe = release.recipe
+    try:
+        prepared = prepare(frame_without_codes(frame, recipe.input.missing), recipe)
+        unfounded = {
+            column.name: count_unfounded(column, release.typed.column(column.name), recipe, prepared.units)
+            for column in prepared.measured.values()
+        }
+    except (InputError, GuaranteeError) as error:
+        return Finding(_NAME, False, f"records of this input cannot be drawn as the recipe says: {error}")
+    wrong = {name: count for name, count in unfounded.items() if count}
+    if wrong:
+        counts = names_phrase([f"{name!r} ({count})" for name, count in wrong.items()])
+        return Finding(_NAME, False, f"values that not enough units of the input share or make: {counts}")
+    detail = (
+        "counted again in the input: each published number is shared, or its interval made, by records of enough "
+        f"units, and so is each category; k = {recipe.k} was promised"
+    )
+    return Finding(_NAME, True, detail)

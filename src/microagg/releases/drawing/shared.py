@@ -1,4 +1,4 @@
-"""Draws from what at least k records share, column by column."""
+"""Draws from what at least k records (or units, where one may have several) share, column by column."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from microagg.aggregate.shared_values.intervals import MISSING, find_shared_numb
 from microagg.aggregate.shared_values.model import LabelModel, calibrated, fit_labels
 from microagg.aggregate.shared_values.ranks import draw_codes, pool_rare
 from microagg.aggregate.shared_values.tilt import tilted_places
+from microagg.aggregate.units import count_units, counted_word, units_per_code
 from microagg.errors import GuaranteeError
 from microagg.releases.representatives import round_draws
 from microagg.schema.attribute import Kind
@@ -38,11 +39,14 @@ class SharedDraws:
     columns : dict of ndarray
         By attribute, on the scale of its values; NaN is missing.
     n_pooled : dict of int
-        By attribute, how many records' category was told as a more frequent one.
+        By attribute, how many records' (or units') category was told as a more frequent one.
+    units : ndarray of shape (n_records,) or None
+        Whose each record is.
     """
 
     columns: dict[str, FloatArray]
     n_pooled: dict[str, int]
+    units: IntArray | None = None
 
     def arrays(self, measured: Sequence[EncodedColumn]) -> dict[str, pa.Array]:
         """The draws as columns of their own types."""
@@ -52,7 +56,7 @@ class SharedDraws:
         """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
         originals = [np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured]
         drawn = [_as_published(column, self.columns[column.name]) for column in measured]
-        equal = _equal_shares(originals, drawn)
+        equal = _equal_shares(originals, drawn, self.units)
         pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
         return {"equal": equal} | ({"pooled": pooled} if pooled else {})
 
@@ -65,18 +69,21 @@ def _as_published(column: EncodedColumn, values: FloatArray) -> FloatArray:
     return replace(column.column, array=array, counted_from=column.column.origin).numbers()
 
 
-def _equal_shares(originals: Sequence[FloatArray], drawn: Sequence[FloatArray]) -> dict[str, float]:
+def _equal_shares(
+    originals: Sequence[FloatArray], drawn: Sequence[FloatArray], units: IntArray | None = None
+) -> dict[str, float]:
     """Shares of draws that equal a record, and one that no other equals; and the same of records without a part.
 
     A record without a part is each record in turn, beside the others: it equals one of them if two or more are equal,
-    and one that no other equals if exactly two are.
+    and one that no other equals if exactly two are. With `units` the others are the records of other units, and no
+    other equals one if all records that are equal to it are of its own unit.
     """
     n_records = len(originals[0])
     keys = np.zeros(2 * n_records, dtype=np.int64)
     for before, after in zip(originals, drawn, strict=True):
         codes = np.unique(np.concatenate([before, after]), return_inverse=True)[1]
         keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    counts = np.bincount(keys[:n_records], minlength=int(keys.max()) + 1)
+    counts = units_per_code(keys[:n_records], int(keys.max()) + 1, units)
     of_records, of_draws = counts[keys[:n_records]], counts[keys[n_records:]]
     return {
         "released": float((of_draws > 0).mean()),
@@ -105,13 +112,20 @@ def draw_shared(
     *,
     share: int | None = None,
     rare: int = 1,
+    units: IntArray | None = None,
 ) -> SharedDraws:
-    """Draw records whose numbers at least k records share, or come from mean and spread of at least k."""
+    """Draw records whose numbers at least k records share, or come from mean and spread of at least k.
+
+    With `units`, which say whose each record is, k, `share` and `rare` count units.
+    """
     X = np.column_stack([column.values for column in measured])
     categories = [len(column.labels) if column.kind is Kind.NOMINAL else 0 for column in measured]
-    fitted = (fit_labels(X, one.values, k, classes=one.kind is Kind.NOMINAL, n_categories=categories) for one in paired)
+    fitted = (
+        fit_labels(X, one.values, k, classes=one.kind is Kind.NOMINAL, n_categories=categories, units=units)
+        for one in paired
+    )
     models = [model for model in fitted if model is not None]
-    coded = [_code(column, cells, k, share, rare, models) for column in measured]
+    coded = [_code(column, cells, k, share, rare, models, units) for column in measured]
     codes = draw_codes(np.column_stack([one.codes for one in coded]), cells, uniforms)
     drawn = np.full(codes.shape, np.nan)
     chances = [uniforms(len(codes)) for _ in coded]
@@ -122,32 +136,39 @@ def draw_shared(
     if models:
         for j, one in enumerate(coded):
             if one.places.shape[1] > 1:
-                drawn[:, j] = _tilted(one, codes[:, j], chances[j], drawn, j, k, models)
+                drawn[:, j] = _tilted(one, codes[:, j], chances[j], drawn, j, k, models, units)
         drawn = drawn[_dealt(coded, drawn, codes, models, cells, uniforms)]
     return SharedDraws(
         {one.column.name: np.ascontiguousarray(drawn[:, j]) for j, one in enumerate(coded)},
         {one.column.name: one.n_pooled for one in coded if one.n_pooled},
+        units,
     )
 
 
 def _code(
-    column: EncodedColumn, cells: Cells, k: int, share: int | None, rare: int, models: Sequence[LabelModel]
+    column: EncodedColumn,
+    cells: Cells,
+    k: int,
+    share: int | None,
+    rare: int,
+    models: Sequence[LabelModel],
+    units: IntArray | None,
 ) -> _Coded:
-    if int((~column.missing).sum()) < k:  # then every cell has a record that lacks it, and publishes none
+    if count_units(units, ~column.missing) < k:  # then every cell has a record that lacks it, and publishes none
         return _Coded(column, np.full(len(column.values), MISSING, dtype=np.int64), np.full((1, 1), np.nan))
     filled_in = _filled_in(column)
     if column.kind is Kind.NUMERIC:
-        if int((~column.missing & ~filled_in).sum()) < k:
+        if count_units(units, ~column.missing & ~filled_in) < k:
             raise GuaranteeError(
-                f"column {column.name!r} has numbers of fewer than k = {k} records, so none can be published. Nothing "
-                'was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
+                f"column {column.name!r} has numbers of fewer than k = {k} {counted_word(units)}, so none can be "
+                'published. Nothing was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
             )
         what = f"column {column.name!r}"
-        found = find_shared_numbers(column.values, k, share=share, filled_in=filled_in, what=what)
+        found = find_shared_numbers(column.values, k, share=share, units=units, filled_in=filled_in, what=what)
         return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
     codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
     ordered = column.kind is Kind.ORDINAL
-    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=ordered, filled_in=filled_in)
+    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=ordered, units=units, filled_in=filled_in)
     if ordered:
         return _Coded(column, codes, np.arange(len(column.labels), dtype=np.float64)[:, None], n_pooled)
     order = _by_label(codes, len(column.labels), models)
@@ -187,6 +208,7 @@ def _tilted(
     j: int,
     k: int,
     models: Sequence[LabelModel],
+    units: IntArray | None,
 ) -> FloatArray:
     """The draws of one attribute, with places that lead the models to the labels of each interval.
 
@@ -211,7 +233,7 @@ def _tilted(
     firsts[of_code, regions[of_code, place]] = place
     tried[:, j] = one.places[tried_codes, firsts[tried_codes, nth]]
     odds = [model.expected(tried) for model in models]
-    due = [_mean_labels(one.codes, len(one.places), model, k) for model in models]
+    due = [_mean_labels(one.codes, len(one.places), model, k, units) for model in models]
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-2))
     for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
         code = codes[rows[first]]
@@ -233,13 +255,13 @@ def _tilted(
     return result
 
 
-def _mean_labels(codes: IntArray, n_codes: int, model: LabelModel, k: int) -> FloatArray:
-    """The mean label of the records of each code; NaN where fewer than k of them have one."""
+def _mean_labels(codes: IntArray, n_codes: int, model: LabelModel, k: int, units: IntArray | None) -> FloatArray:
+    """The mean label of the records of each code; NaN where fewer than k of them (or of units) have one."""
     rows = model.known & (codes != MISSING)
     counts = np.bincount(codes[rows], minlength=n_codes)
     sums = [np.bincount(codes[rows], weights=term[rows], minlength=n_codes) for term in model.labels.T]
     means: FloatArray = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
-    means[counts < k] = np.nan
+    means[units_per_code(codes[rows], n_codes, None if units is None else units[rows]) < k] = np.nan
     return means
 
 

@@ -19,12 +19,13 @@ from microagg.privacy.requirement import (
     T_CLOSENESS,
     Requirement,
 )
+from microagg.privacy.unit_clauses import WHOLE_UNIT
 from microagg.recipe.choices import AggregateForm
 from microagg.reports.premises import conditions_of, premise_of
 from microagg.reports.section import Section
 from microagg.reports.sections.classes import QUANTITIES
 from microagg.reports.source import ReportSource
-from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, NOTHING_TO_COUNT
+from microagg.statements.statement import MADE_NOT_COUNTED, NO_GUARANTEE, nothing_to_count
 
 __all__ = ["GUARANTEES", "VERDICT", "verdict"]
 
@@ -41,10 +42,9 @@ def _plain(guarantee: Mapping[str, Any]) -> str:
             "attributes alone which is whose."
         )
     if model == DRAWN:
-        return (
-            f"The published values of these attributes were drawn by chance from {sources_words(parameters)}. This is "
-            "less than k-anonymity."
-        )
+        sources = sources_words(parameters, units=WHOLE_UNIT in guarantee["unit"])
+        values = "The published values of these attributes"
+        return f"{values} were drawn by chance from {sources}. This is less than k-anonymity."
     if "confidential" in guarantee:
         return _plain_of_values(guarantee)
     if model not in (EPSILON_DP, EPSILON_IDP):
@@ -110,7 +110,9 @@ def _guarantees(source: ReportSource) -> dict[str, Any]:
                     if count
                     else {}
                 ),
-                "checked": _describe_count(count) if count else (MADE_NOT_COUNTED if private else NOTHING_TO_COUNT),
+                "checked": _describe_count(count)
+                if count
+                else (MADE_NOT_COUNTED if private else nothing_to_count(one["unit"])),
                 "unit": one["unit"],
                 "target": one["target"],
                 "against": one["against"],

@@ -123,7 +123,8 @@ def _promise(first: Facts, alike: Sequence[Facts]) -> str:
     if model == DRAWN:
         n_columns = len(first["attributes"])
         drawn = f"The {n_columns} protected columns of every row were" if n_columns > 1 else "The protected column was"
-        return f"{drawn} drawn from {sources_words(parameters)}. This is not k-anonymity."
+        whence = sources_words(parameters, units=WHOLE_UNIT in first["unit"])
+        return f"{drawn} drawn from {whence}. This is not k-anonymity."
     if model in (EPSILON_DP, EPSILON_IDP):
         epsilon = float(parameters["epsilon"])
         factor = f"{math.exp(epsilon):,.3g}" if epsilon < 13 else "over a million"
