@@ -346,7 +346,7 @@ def test_the_report_says_what_records_were_drawn_from(tmp_path):
     folder = microagg.release(table, asked).save(tmp_path / "out", report=True)
     said = " ".join((folder / "report.html").read_text().split())
     sources = "drawn from statistics of at least 10 records, or numbers that at least 5 share"
-    assert f"Every row was {sources}. This is not k-anonymity." in said
+    assert f"The protected column was {sources}. This is not k-anonymity." in said
     assert "values were drawn from numbers and intervals that many records share" in said
     assert "drawn from what many share" in said
     assert "cell&#39;s statistics" not in said

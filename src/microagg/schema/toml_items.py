@@ -30,7 +30,7 @@ def toml_items(value: Any) -> Any:
         lines = [f"{_quoted(key)} = {_quoted(one)}" for key, one in value.items()]
         read = tomlkit.parse("[long]\n" + "\n".join(lines) + "\n")
     elif isinstance(value, list) and len(value) >= _LONG and _are_words(value):
-        read = tomlkit.parse(f"long = [{', '.join(map(_quoted, value))}]")
+        read = tomlkit.parse(f"long = [{', '.join(map(_quoted, value))}]\n")
     else:
         return value
     return read["long"]
