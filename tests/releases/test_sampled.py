@@ -15,6 +15,7 @@ from microagg._random import uniforms_from
 from microagg.aggregate.centroid import Cells
 from microagg.aggregate.moments import cell_moments
 from microagg.aggregate.sampling import draw_numbers
+from microagg.aggregate.spikes import amounts_off, find_spike
 from microagg.errors import RecipeError, TableError
 from microagg.releases import representatives
 from microagg.releases.check.check import check_release, check_table
@@ -382,3 +383,27 @@ def test_a_sampled_recipe_round_trips():
     assert Recipe(**paired.as_dict()) == paired
     with pytest.raises(RecipeError, match=r"aggregate\.paired_with: an attribute is named twice"):
         tied_recipe("ill", "ill")
+
+
+def test_numbers_that_were_filled_in_make_no_spike_and_no_amounts():
+    """A weighted median may be one record's number: many share it only since it stands in for what they lack."""
+    numbers = [731.25, *(float(100 + place) for place in range(30)), *[None] * 30]
+    table = pa.table({"x": numbers, "z": np.arange(61) % 9, "w": [1e6, *[1.0] * 60]})
+    declared = {"x": numeric(), "z": numeric(), "w": "non_confidential"}
+    asked = {"form": "sampled"}
+    recipe = Recipe(k=10, attributes=declared, aggregate=asked, missing={"policy": "impute"}, sampling_weight="w")
+    made = microagg.release(table, recipe, seed=1)
+    said = " ".join(str(made.statement).split())
+    assert "value that many share" not in said
+    assert "hiding of the median or most frequent category that stands in for missing values" in said
+
+    # Thirty zeros are a spike. Of those who have an amount five cells of eleven can speak; the thirty that lack
+    # one, alone in three cells, speak nowhere, and use what another cell says.
+    assert find_spike(np.array([9.0] * 20 + [1.0, 2.0]), 2, None, np.arange(22) < 19) is None
+    values = np.array([0.0] * 30 + list(range(1, 62)) + [31.0] * 30)
+    filled = np.arange(len(values)) >= 91
+    cells = Cells(np.repeat(np.arange(11), 11))
+    found = amounts_off(values, cells, 10, None, filled)
+    assert found.sizes.tolist() == [11] * 5
+    assert len(amounts_off(values, cells, 10).sizes) == 8
+    assert (found.pools[np.unique(cells.labels[values > 0])] >= 0).all()  # also of cells that were filled in alone

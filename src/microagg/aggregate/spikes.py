@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.aggregate.centroid import Cells, cell_means
 from microagg.aggregate.sampling import Uniforms
 from microagg.aggregate.units import count_units, counted_word, units_per_code
@@ -38,11 +38,13 @@ class Spike:
         return distances
 
 
-def find_spike(values: FloatArray, k: int, units: IntArray | None = None) -> Spike | None:
+def find_spike(
+    values: FloatArray, k: int, units: IntArray | None = None, filled_in: BoolArray | None = None
+) -> Spike | None:
     """The smallest or largest number, if at least k records and a tenth have it, and at least k have others.
 
     If there are two, the one that more records have; NaN is missing. With `units`, which say whose each record is, all
-    of this counts units.
+    of this counts units. Records of `filled_in` count for nobody: their number is not their own.
 
     Examples
     --------
@@ -51,7 +53,7 @@ def find_spike(values: FloatArray, k: int, units: IntArray | None = None) -> Spi
     >>> find_spike(np.array([0.0, 0.0, 0.0, 5.0, 9.0, 7.0]), k=4) is None
     True
     """
-    is_known = ~np.isnan(values)
+    is_known = _of_their_own(~np.isnan(values), filled_in)
     known = values[is_known]
     if not len(known):
         return None
@@ -85,12 +87,19 @@ class Amounts:
     variations: FloatArray
 
 
-def amounts_off(amounts: FloatArray, cells: Cells, k: int, units: IntArray | None = None) -> Amounts:
+def _of_their_own(marked: BoolArray, filled_in: BoolArray | None) -> BoolArray:
+    return marked if filled_in is None else marked & ~filled_in
+
+
+def amounts_off(
+    amounts: FloatArray, cells: Cells, k: int, units: IntArray | None = None, filled_in: BoolArray | None = None
+) -> Amounts:
     """Mean and variance of the positive amounts of each cell, or of several cells that have k of them together.
 
     A cell with k positive amounts speaks for itself. The others stand in the order of their mean amount over all of
     their records, and as many neighbours as are needed share one pool. Those left over join the last such pool; if
-    there is none, they have no part in any and use the statistics of the cell with k whose mean is nearest.
+    there is none, they have no part in any and use the statistics of the cell with k whose mean is nearest. So do cells
+    all of whose positive amounts were filled in.
 
     Parameters
     ----------
@@ -100,6 +109,8 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int, units: IntArray | Non
     k : int
     units : ndarray of shape (n_records,), optional
         Whose each record is: k then counts units that have a positive amount.
+    filled_in : ndarray of bool, shape (n_records,), optional
+        Records whose amount is not their own: they have no part in any statistic.
 
     Raises
     ------
@@ -112,7 +123,7 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int, units: IntArray | Non
     >>> found.pools, found.sizes, found.means, found.variations
     (array([0, 0]), array([2]), array([5.]), array([0.2]))
     """
-    off = amounts > 0
+    off = _of_their_own(amounts > 0, filled_in)
     whose = np.arange(len(amounts)) if units is None else units
     counts = units_per_code(cells.labels[off], len(cells.sizes), whose[off])
     cell_amounts = cell_means(np.nan_to_num(amounts), cells)
@@ -123,8 +134,10 @@ def amounts_off(amounts: FloatArray, cells: Cells, k: int, units: IntArray | Non
     sizes = np.bincount(pool)
     if not len(sizes) or int(units_per_code(pool, len(sizes), whose[off]).min()) < k:
         raise GuaranteeError(f"amounts cannot be drawn from at least k = {k} {counted_word(units)}: {n_off} have one")
-    for cell in np.flatnonzero((counts > 0) & (pools < 0)):  # fewer than k
-        pools[cell] = np.argmin(np.abs(cell_amounts[counts >= k] - cell_amounts[cell]))
+    heard = np.flatnonzero(pools >= 0)
+    all_off = np.bincount(cells.labels[amounts > 0], minlength=len(cells.sizes))
+    for cell in np.flatnonzero((all_off > 0) & (pools < 0)):  # fewer than k
+        pools[cell] = pools[heard[np.argmin(np.abs(cell_amounts[heard] - cell_amounts[cell]))]]
     everyone = Cells(pool, None if cells.weights is None else cells.weights[off])
     means = cell_means(amounts[off], everyone)
     relative = amounts[off] / means[pool] - 1.0  # whose squares cannot overflow
@@ -170,6 +183,7 @@ def draw_around(
     uniforms: Uniforms,
     step: float = 0.0,
     units: IntArray | None = None,
+    filled_in: BoolArray | None = None,
 ) -> FloatArray:
     """Give draws of an attribute the spike that its cells have.
 
@@ -189,6 +203,8 @@ def draw_around(
         The smallest amount; that of numbers that are rounded, so that none is rounded to the spike.
     units : ndarray of shape (n_records,), optional
         Whose each record is: k then counts units.
+    filled_in : ndarray of bool, shape (n_records,), optional
+        Records whose number is not their own: they are told as others are, and count for none.
 
     Returns
     -------
@@ -204,7 +220,7 @@ def draw_around(
     from scipy.special import ndtri
 
     amounts = spike.amounts(values)
-    found = amounts_off(amounts, cells, k, units)
+    found = amounts_off(amounts, cells, k, units, filled_in)
     n_off = _off_counts(amounts, cells, uniforms)
     # Cell after cell, the draws farthest from the spike first; missing ones last.
     order = np.lexsort((-spike.side * drawn, cells.labels))

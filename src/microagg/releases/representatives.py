@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microagg._scaling import exponent_near_one, times_power_of_two
-from microagg._typing import FloatArray, IntArray
+from microagg._typing import BoolArray, FloatArray, IntArray
 from microagg.aggregate.centroid import (
     Cells,
     cell_means,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "filled_in",
     "published_columns",
     "representatives_of",
     "round_draws",
@@ -111,8 +112,13 @@ def sampled_columns(
 def spikes_of(measured: Sequence[EncodedColumn], k: int, units: IntArray | None = None) -> dict[str, Spike]:
     """The numeric attributes that have a spike, each with it."""
     numeric = (column for column in measured if column.kind is Kind.NUMERIC)
-    found = {column.name: find_spike(column.values, k, units) for column in numeric}
+    found = {column.name: find_spike(column.values, k, units, filled_in(column)) for column in numeric}
     return {name: spike for name, spike in found.items() if spike is not None}
+
+
+def filled_in(column: EncodedColumn) -> BoolArray:
+    """Which records have a value that was imputed: it is told, but nobody had it."""
+    return column.column.missing & ~column.missing
 
 
 def _draws(
@@ -139,7 +145,9 @@ def _draws(
         numbers = draws[column.name]
         if column.name in spikes:
             step = column.resolution or 0.0
-            numbers = draw_around(spikes[column.name], column.values, numbers, cells, k, uniforms, step, units)
+            numbers = draw_around(
+                spikes[column.name], column.values, numbers, cells, k, uniforms, step, units, filled_in(column)
+            )
         draws[column.name] = round_draws(column, numbers)
     return draws
 

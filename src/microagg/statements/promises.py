@@ -10,7 +10,7 @@ from microagg.privacy.guarantee import Guarantee, k_anonymity
 from microagg.privacy.promises.confidential import confidential_guarantee
 from microagg.privacy.promises.drawn import drawn_from_cells, drawn_from_shared_values
 from microagg.privacy.ways import Way
-from microagg.recipe.choices import AggregateForm, Draws
+from microagg.recipe.choices import AggregateForm, Draws, MissingPolicy
 from microagg.recipe.guide_rules import shaping_attributes
 from microagg.recipe.output import RowOrder
 from microagg.recipe.protect import effort_of, rearranges, requirements_of
@@ -116,6 +116,7 @@ def promise_draws(recipe: Recipe, blocks: Blocks) -> tuple[Guarantee, ...]:
             spiked=spiked,
             key=key,
             together=together,
+            imputes=recipe.missing.policy is MissingPolicy.IMPUTE,
         )
         for attributes, spiked in blocks
     )

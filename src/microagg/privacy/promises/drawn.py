@@ -63,13 +63,14 @@ def drawn_from_cells(
     spiked: Sequence[str] = (),
     key: str | None = None,
     together: bool = False,
+    imputes: bool = False,
 ) -> Guarantee:
     """The promise of sampled records: every published combination was drawn from statistics of at least k records.
 
     See :func:`k_anonymity` for the parameters; `paired_with` names attributes by whose models draws were dealt to the
     records of their cell, `statistics` says what numbers were drawn from, `spiked` names those of which draws keep how
-    many records of a cell have the value that many share. With a `key` k counts units. It is
-    weaker than k-anonymity, and cannot be counted on a file.
+    many records of a cell have the value that many share, and `imputes` says that what records lack was filled in. With
+    a `key` k counts units. It is weaker than k-anonymity, and cannot be counted on a file.
     """
     of_k = records_of_at_least(k, units=key is not None)
     dealt = (
@@ -105,6 +106,10 @@ def drawn_from_cells(
             _NO_K_ANONYMITY,
             "hiding of what a cell shares: where its records agree, draws are what they share; a drawn category is one "
             "that some record of the cell has",
+            "hiding of the median or most frequent category that stands in for missing values: it counts in the "
+            "statistics of cells as if records had it, and may be the value of one"
+            if imputes
+            else "",
             "confidential values: each stands beside a draw from its own record's cell",
             f"that {names_phrase(paired_with)} cannot be predicted from the quasi-identifiers: draws were dealt so "
             "that they can"

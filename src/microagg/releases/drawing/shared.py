@@ -19,7 +19,7 @@ from microagg.aggregate.shared_values.ranks import draw_codes, pool_rare
 from microagg.aggregate.shared_values.tilt import tilted_places
 from microagg.aggregate.units import count_units, counted_word, units_per_code
 from microagg.errors import GuaranteeError
-from microagg.releases.representatives import round_draws
+from microagg.releases.representatives import filled_in, round_draws
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
 from microagg.statements.exposure_text import count_of_many
@@ -54,7 +54,7 @@ class SharedDraws:
 
     def facts(self, measured: Sequence[EncodedColumn], k: int) -> dict[str, Any]:
         """How often draws equal records, and about how many had a category that was pooled; for the manifest."""
-        originals = [np.where(_filled_in(column), np.nan, _as_published(column, column.values)) for column in measured]
+        originals = [np.where(filled_in(column), np.nan, _as_published(column, column.values)) for column in measured]
         drawn = [_as_published(column, self.columns[column.name]) for column in measured]
         equal = _equal_shares(originals, drawn, self.units)
         pooled = {name: count_of_many(count, k) for name, count in self.n_pooled.items()}
@@ -156,29 +156,24 @@ def _code(
 ) -> _Coded:
     if count_units(units, ~column.missing) < k:  # then every cell has a record that lacks it, and publishes none
         return _Coded(column, np.full(len(column.values), MISSING, dtype=np.int64), np.full((1, 1), np.nan))
-    filled_in = _filled_in(column)
+    imputed = filled_in(column)
     if column.kind is Kind.NUMERIC:
-        if count_units(units, ~column.missing & ~filled_in) < k:
+        if count_units(units, ~column.missing & ~imputed) < k:
             raise GuaranteeError(
                 f"column {column.name!r} has numbers of fewer than k = {k} {counted_word(units)}, so none can be "
                 'published. Nothing was written. Leave it out, or set [missing] policy = "own_cell" or "suppress"'
             )
         what = f"column {column.name!r}"
-        found = find_shared_numbers(column.values, k, share=share, units=units, filled_in=filled_in, what=what)
+        found = find_shared_numbers(column.values, k, share=share, units=units, filled_in=imputed, what=what)
         return _Coded(column, found.codes, found.places(lambda numbers: round_draws(column, numbers)))
     codes = np.where(column.missing, MISSING, np.nan_to_num(column.values)).astype(np.int64)
     ordered = column.kind is Kind.ORDINAL
-    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=ordered, units=units, filled_in=filled_in)
+    codes, n_pooled = pool_rare(codes, rare, cells, name=column.name, ordered=ordered, units=units, filled_in=imputed)
     if ordered:
         return _Coded(column, codes, np.arange(len(column.labels), dtype=np.float64)[:, None], n_pooled)
     order = _by_label(codes, len(column.labels), models)
     rank = np.argsort(order)
     return _Coded(column, np.where(codes == MISSING, MISSING, rank[codes]), order.astype(np.float64)[:, None], n_pooled)
-
-
-def _filled_in(column: EncodedColumn) -> BoolArray:
-    """Which records have a value that was imputed: it is told, but nobody had it."""
-    return column.column.missing & ~column.missing
 
 
 def _by_label(codes: IntArray, n_codes: int, models: Sequence[LabelModel]) -> IntArray:
