@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import tomllib
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,6 +16,8 @@ from optional_packages import need
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"
+SAID = {"back": "/roles"}
+"""What forms of the page of roles send beside their own fields."""
 
 SURVEY = """id,age,region,education,income
 p1,31,north,low,20
@@ -167,3 +171,12 @@ def with_project(
     project.facts = facts
     studio.project = project
     return project
+
+
+def recipe_of(project: Any) -> dict[str, Any]:
+    return tomllib.loads(project.recipe_text)
+
+
+def set_key(browser: Browser, keys: list[str], value: Any, form: str = "text") -> Answer:
+    """Set a key of the recipe, as a field of a page does."""
+    return browser.post("/recipe/set", {"key": json.dumps(keys), "form": form, "value": value, **SAID})

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from optional_packages import need
+from studio_pages import open_studio, with_project
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = [
@@ -89,3 +90,12 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=_OPTIONS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[Any, Any, Any]]:
+    """A studio that listens nowhere, a browser in it, and the table that is open."""
+    studio, browser, _ = open_studio(tmp_path)
+    project = with_project(studio, tmp_path)
+    yield studio, browser, project
+    studio.close()

@@ -11,28 +11,11 @@ from pathlib import Path
 import pytest
 
 import microagg
-from studio_pages import RECIPE, SURVEY, open_studio, with_project
+from studio_pages import RECIPE, SAID, SURVEY, open_studio, recipe_of, set_key, with_project
 
 STATIC = Path(microagg.__file__).with_name("studio") / "static"
 SCREENS = ("table", "roles", "risk", "frontier", "release", "statement", "download", "compare", "recipe")
 HOSTILE = "<script>alert(1)</script>"
-SAID = {"back": "/roles"}
-
-
-@pytest.fixture
-def opened(tmp_path):
-    studio, browser, _ = open_studio(tmp_path)
-    project = with_project(studio, tmp_path)
-    yield studio, browser, project
-    studio.close()
-
-
-def recipe_of(project):
-    return tomllib.loads(project.recipe_text)
-
-
-def set_key(browser, keys, value, form="text"):
-    return browser.post("/recipe/set", {"key": json.dumps(keys), "form": form, "value": value, **SAID})
 
 
 def test_htmx_is_the_published_file_with_its_licence():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from dataclasses import replace
@@ -10,25 +9,7 @@ from dataclasses import replace
 import pytest
 
 from optional_packages import need
-from studio_pages import RECIPE, SURVEY, open_studio, with_project
-
-SAID = {"back": "/roles"}
-
-
-@pytest.fixture
-def opened(tmp_path):
-    studio, browser, _ = open_studio(tmp_path)
-    project = with_project(studio, tmp_path)
-    yield studio, browser, project
-    studio.close()
-
-
-def recipe_of(project):
-    return tomllib.loads(project.recipe_text)
-
-
-def set_key(browser, keys, value, form="text"):
-    return browser.post("/recipe/set", {"key": json.dumps(keys), "form": form, "value": value, **SAID})
+from studio_pages import RECIPE, SAID, SURVEY, open_studio, recipe_of, set_key
 
 
 def test_a_table_is_open_in_one_studio_at_a_time(tmp_path):

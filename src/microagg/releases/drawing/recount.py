@@ -10,7 +10,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.aggregate.shared_values.intervals import find_shared_numbers
 from microagg.aggregate.units import count_units, units_per_code
 from microagg.recipe.recipe import Recipe
-from microagg.releases.representatives import round_draws
+from microagg.releases.representatives import filled_in, round_draws
 from microagg.releases.units import Units
 from microagg.schema.attribute import Kind
 from microagg.schema.encode import EncodedColumn
@@ -52,11 +52,12 @@ def count_unfounded(column: EncodedColumn, released: pa.ChunkedArray, recipe: Re
 def _that_may_be(column: EncodedColumn, recipe: Recipe, units: IntArray | None) -> FloatArray:
     """Numbers, ranks or codes that draws of an attribute may have."""
     k, choice = recipe.k, recipe.aggregate
-    own = ~column.missing & ~column.column.missing  # what was imputed counts for nobody
+    imputed = filled_in(column)  # it counts for nobody
+    own = ~column.missing & ~imputed
     if count_units(units, ~column.missing) < k:
         return np.empty(0)
     if column.kind is Kind.NUMERIC:
-        found = find_shared_numbers(column.values, k, share=choice.share, units=units, filled_in=~own & ~column.missing)
+        found = find_shared_numbers(column.values, k, share=choice.share, units=units, filled_in=imputed)
         return np.unique(found.places(lambda numbers: round_draws(column, numbers)))
     holders = units_per_code(
         column.values[own].astype(np.int64), len(column.labels), None if units is None else units[own]
