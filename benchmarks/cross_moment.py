@@ -13,7 +13,7 @@ import numpy as np
 
 from microagg.methods.cross_moment_numbers import PAPER_METHODS
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import OpenDPNoise
+from microagg.privacy.noise import OpenDPNoise
 from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments
 
 ATTRIBUTES, CELLS, BAR = 4, 1000, 15.0

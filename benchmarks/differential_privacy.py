@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 import microagg
-from microagg.privacy.mechanism import OpenDPNoise
+from microagg.privacy.noise import OpenDPNoise
 
 K, EPSILON, UPPER = 100, 1.0, 50.0
 

@@ -47,6 +47,9 @@ class WrittenDown:
     def max_norm(self, counts, **asked):
         return self._note("max_norm", asked, counts, self.noise.max_norm(counts, **asked))
 
+    def histograms(self, counts, **asked):
+        return self._note("histograms", asked, counts, self.noise.histograms(counts, **asked))
+
     def noisy_max(self, scores, **asked):
         return self._note("noisy_max", asked, scores, self.noise.noisy_max(scores, **asked))
 
@@ -85,6 +88,9 @@ class Replayed:
     def max_norm(self, counts, **asked):
         return self._answer("max_norm", asked, counts)
 
+    def histograms(self, counts, **asked):
+        return self._answer("histograms", asked, counts)
+
     def noisy_max(self, scores, **asked):
         return self._answer("noisy_max", asked, scores)
 
@@ -111,10 +117,20 @@ def loss_of(exchange: Exchange, other: Exchange, *, splits: bool) -> float:
         return float((np.abs(answer - after) - np.abs(answer - before)).sum() / scale)
     if exchange.mechanism == "max_norm":
         return float((np.abs(answer - after).max() - np.abs(answer - before).max()) / scale)
+    if exchange.mechanism == "histograms":
+        ends = np.cumsum(exchange.asked["lengths"])[:-1]
+        return float((records_moved(answer - after, ends) - records_moved(answer - before, ends)) / scale)
     return sum(
         math.log(chance_of_choice(a, int(r), scale) / chance_of_choice(b, int(r), scale))
         for a, b, r in zip(before, after, answer, strict=True)
     )
+
+
+def records_moved(change: np.ndarray, ends: np.ndarray) -> int:
+    """The least number of records whose replacement makes a change of several histograms; their totals stay."""
+    parts = np.split(change, ends)
+    assert all(part.sum() == 0 for part in parts)
+    return max(int(np.maximum(part, 0).sum()) for part in parts)
 
 
 def log_share(count: int, scale: float, *, above: bool) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from unittest.mock import patch
 
@@ -20,9 +21,9 @@ from scipy.stats import beta
 from campaigns.campaign import Campaign
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
-from microagg.privacy.mechanism import OpenDPNoise
+from microagg.privacy.noise import OpenDPNoise
 from microagg.private.base import protect
-from microagg.private.strict import model
+from microagg.private.strict import marginals, model
 from microagg.tables.frames import Frame
 from privacy_loss import Replayed, WrittenDown, losses
 
@@ -142,7 +143,7 @@ def _exact(recipe: Recipe, tables: tuple[Table, Table], runs: int) -> None:
 def _honest(name: str, method: str) -> str:
     attributes, *tables = NEIGHBOURS[name]
     recipe = _recipe(attributes, method)
-    with _small_pool():
+    with _small_pool(), _trees() if name.endswith("tree") else nullcontext():
         _exact(recipe, (tables[0], tables[1]), 40)
         bound = attack(recipe, (tables[0], tables[1]))
     assert bound <= EPSILON, f"{name}: at least {bound:.2f} was spent, of {EPSILON:g}"
@@ -158,11 +159,15 @@ class _TenTimesTooLittle(OpenDPNoise):
     def max_norm(self, counts, *, scale, sensitivity, epsilon):
         return super().max_norm(counts, scale=scale / 10, sensitivity=sensitivity, epsilon=epsilon * 11)
 
+    def histograms(self, counts, *, lengths, scale, sensitivity, epsilon):
+        return super().histograms(
+            counts, lengths=lengths, scale=scale / 10, sensitivity=sensitivity, epsilon=epsilon * 11
+        )
 
-def _too_little_noise() -> str:
-    tables = {"job": ["clerk", "smith"] * 6}, {"job": ["smith", "smith"] + ["clerk", "smith"] * 5}
+
+def _too_little_noise(attributes: dict, *tables: Table) -> str:
     with _small_pool():
-        bound = attack(_recipe({"job": JOB}), tables, _TenTimesTooLittle(), runs=2 * RUNS)
+        bound = attack(_recipe(attributes), (tables[0], tables[1]), _TenTimesTooLittle(), runs=2 * RUNS)
     assert bound > EPSILON, f"a tenth of the noise was not found: {bound:.2f}"
     return "caught"
 
@@ -184,16 +189,24 @@ def _aligned() -> str:
     return "caught"
 
 
+def _trees():
+    """Twelve records are too few for a tree to pay: of these cases it is asked for all the same."""
+    return patch.object(marginals, "_TREES_FROM", 0.0)
+
+
 def _small_pool():
     """Twelve records need no pool of thousands: the pool is post-processing."""
     return patch.object(model, "_POOL", (200, 200))
 
 
 FIRST = ("an outlier of a tree", "everything at once")
+OF_A_CATEGORY = {"job": ["clerk", "smith"] * 6}, {"job": ["smith", "smith"] + ["clerk", "smith"] * 5}
+OF_A_NUMBER = _numbers(HALF), _numbers([1024, *HALF[1:]])
 CASES: list[Callable[[], str]] = [
     *(partial(_honest, name, "dp_ranked_graph") for name in FIRST),
-    _too_little_noise,
+    partial(_too_little_noise, {"job": JOB}, *OF_A_CATEGORY),
     _aligned,
+    partial(_too_little_noise, {"x": X, "y": Y}, *OF_A_NUMBER),
     *(partial(_honest, name, "dp_ranked_graph") for name in NEIGHBOURS if name not in FIRST),
     *(
         partial(_honest, name, "dp_ranked_copula")

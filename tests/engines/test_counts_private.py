@@ -213,7 +213,7 @@ def test_noise_is_paid_for_before_it_is_drawn(method, monkeypatch):
     happened.clear()
     with pytest.raises(GuaranteeError, match="no room"):
         release_from_counts(PiecesInMemory(table), chosen, seed=0, before_noise=refuse)
-    assert not {"laplace", "laplace_source", "max_norm", "noisy_max"} & set(happened)
+    assert not {"laplace", "laplace_source", "max_norm", "histograms", "noisy_max"} & set(happened)
 
 
 def test_without_a_seed_noise_is_real():

@@ -18,7 +18,8 @@ from scipy import stats
 
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Grid, OpenDPNoise, SeededNoise, add_laplace, laplace_on_reals, noise_from, select
+from microagg.privacy.mechanism import Grid, add_laplace, laplace_on_reals, select
+from microagg.privacy.noise import OpenDPNoise, SeededNoise, noise_from
 
 FALSE_ALARM = 1e-9
 SOURCES = {"opendp": OpenDPNoise(), "seeded": SeededNoise(7)}

@@ -13,7 +13,8 @@ from microagg.errors import ParameterError
 from microagg.methods.cross_moment_numbers import PAPER_METHODS
 from microagg.methods.moment_plan import strategy_shares
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import SeededNoise, step_of
+from microagg.privacy.mechanism import step_of
+from microagg.privacy.noise import SeededNoise
 from microagg.privacy.sensitivity import spectra_sensitivity
 from microagg.private.moments.masked import kept_moments, masked_moments
 from microagg.private.moments.masking import _spectral_statistics, mask_coefficients, mask_spectra, rounding_error

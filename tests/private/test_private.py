@@ -19,7 +19,7 @@ from microagg import Recipe
 from microagg.cli.app import app
 from microagg.errors import GuaranteeError, RecipeError, TableError
 from microagg.methods.catalogue import METHODS
-from microagg.privacy.mechanism import SeededNoise
+from microagg.privacy.noise import SeededNoise
 from microagg.private.base import protect
 from microagg.releases.check.check import check_release, check_table
 from microagg.tables.frames import Frame
@@ -125,6 +125,10 @@ class Recorded:
     def max_norm(self, counts, **asked):
         self.asked.append(("max_norm", counts.shape, *asked.values()))
         return self._noise.max_norm(counts, **asked)
+
+    def histograms(self, counts, **asked):
+        self.asked.append(("histograms", counts.shape, *asked.values()))
+        return self._noise.histograms(counts, **asked)
 
     def noisy_max(self, scores, **asked):
         self.asked.append(("noisy_max", scores.shape, *asked.values()))

@@ -21,7 +21,8 @@ from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.partition.runs import run_sizes
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Grid, SeededNoise
+from microagg.privacy.mechanism import Grid
+from microagg.privacy.noise import SeededNoise
 from microagg.privacy.ranking import noisy_run_means
 
 FALSE_ALARM = 1e-9

@@ -16,7 +16,7 @@ import microagg
 from declarations import nominal, numeric
 from microagg import Recipe
 from microagg.errors import RecipeError, TableError
-from microagg.privacy.mechanism import SeededNoise
+from microagg.privacy.noise import SeededNoise
 from microagg.private import base, ledger
 from microagg.private.base import protect
 from microagg.private.strict import method as strict_method

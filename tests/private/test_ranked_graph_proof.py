@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from declarations import nominal, numeric, ordinal
 from microagg import Recipe
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import OpenDPNoise, SeededNoise
+from microagg.privacy.noise import OpenDPNoise, SeededNoise
 from microagg.private.base import protect
 from microagg.private.strict import marginals
 from microagg.private.strict.marginals import noisy_tree
@@ -21,7 +22,7 @@ from microagg.private.strict.records import Records
 from microagg.private.strict.scales import Scale
 from microagg.tables.frames import Frame
 from optional_packages import pandas as pd
-from privacy_loss import AnotherQuestionError, Replayed, WrittenDown, chance_of_choice, log_share, losses
+from privacy_loss import AnotherQuestionError, Replayed, WrittenDown, chance_of_choice, log_share, loss_of, losses
 
 # --- trees: every tree of a tiny domain, and exactly how likely each table makes it
 
@@ -175,14 +176,16 @@ records = st.fixed_dictionaries({name: st.sampled_from(values) for name, values 
     names=st.sampled_from([["x", "y"], ["x", "job"], ["job", "town"], list(DECLARED), ["x", "y", "level"]]),
     epsilon=st.sampled_from([0.3, 1.0, 8.0]),
     tables=st.sampled_from([None, 0, 1, 3]),
+    trees=st.booleans(),
     seed=st.integers(0, 10**6),
 )
 def test_no_outcome_loses_more_than_epsilon_and_only_answers_decide_the_table(
-    rows, instead, names, epsilon, tables, seed
+    rows, instead, names, epsilon, tables, trees, seed
 ):
     made_by = recipe(epsilon, names, **({} if tables is None else {"tables": tables}))
     other = [instead, *rows[1:]]
-    parts, same = replayed_loss(rows, other, made_by, SeededNoise(seed))
+    with patch.object(marginals, "_TREES_FROM", 0.0 if trees else 1e9):
+        parts, same = replayed_loss(rows, other, made_by, SeededNoise(seed))
     assert same
     assert abs(math.fsum(parts.values())) <= epsilon * (1 + 1e-9)
 
@@ -195,6 +198,31 @@ def test_the_same_holds_of_opendps_noise_and_of_the_copula():
         parts, same = replayed_loss(rows, other, recipe(2.0, names, method), OpenDPNoise())
         assert same
         assert abs(math.fsum(parts.values())) <= 2.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("records_times_epsilon", [10.0, 60.0, 100.0, 900.0])
+def test_joint_histograms_lose_at_most_their_epsilon_in_every_round(records_times_epsilon):
+    """Neighbours as far apart as they can be, at every size of budget; the exact loss of each draw."""
+    epsilon, n_records = 0.5, round(records_times_epsilon / 0.5)
+    rng = np.random.default_rng(2)
+    rows = [
+        {"x": int(x), "y": float(y)}
+        for x, y in zip(rng.integers(0, 1001, n_records), rng.uniform(-50, 50, n_records), strict=True)
+    ]
+    rows[0] = {"x": 0, "y": -50.0}
+    made_by = recipe(epsilon, ["x", "y"], "dp_ranked_copula")
+    worst = 0.0
+    for seed in range(30):
+        first = WrittenDown(SeededNoise(seed))
+        run(rows, made_by, first)
+        second = WrittenDown(Replayed(first.exchanges))
+        run([{"x": 1000, "y": 50.0}, *rows[1:]], made_by, second)
+        for here, there in zip(first.exchanges, second.exchanges, strict=True):
+            if here.mechanism == "histograms":
+                loss = abs(loss_of(here, there, splits=False))
+                assert loss <= here.asked["epsilon"] * (1 + 1e-9)
+                worst = max(worst, loss / here.asked["epsilon"])
+    assert worst == pytest.approx(1.0)  # some draw spends all of it
 
 
 def test_the_order_of_records_changes_nothing():

@@ -15,10 +15,10 @@ from declarations import numeric
 from microagg import Recipe
 from microagg.private.strict.allocate import allocate, spread_evenly
 from microagg.private.strict.copula import _GRID, both_above, nearest_correlation
-from microagg.private.strict.marginals import project
+from microagg.private.strict.marginals import Marginal, _equally_full, project
 from microagg.private.strict.plan import PARTS, make_plan
 from microagg.private.strict.scales import Scale
-from microagg.private.strict.smoothing import smooth_shares
+from microagg.private.strict.smoothing import Observation, smooth_density
 from microagg.private.strict.tables import fit_margins, without_noise
 
 sizes = st.integers(2, 10**9)
@@ -44,20 +44,62 @@ def test_a_run_is_halved_inside_it(size, origin, cut):
 
 
 @given(
-    noisy=st.lists(st.integers(-500, 5000), min_size=1, max_size=20),
-    n_records=st.integers(1, 10**6),
-    scale=st.floats(1e-3, 1e5),
+    size=st.integers(33, 2**52),
+    origin=st.floats(0, 1),
+    counts=st.lists(st.integers(2, 20), min_size=1, max_size=3),
+    deviation=st.floats(1e-6, 1e5),
+    seed=st.integers(0, 10**6),
 )
-def test_smoothed_shares_are_shares_whatever_the_noise(noisy, n_records, scale):
-    shares = smooth_shares(np.array(noisy, dtype=float), n_records, scale, 4.0, alone=0)
-    assert shares.sum() == pytest.approx(1.0)
-    assert (shares >= 0).all()
+def test_smoothed_shares_are_shares_whatever_the_noise(size, origin, counts, deviation, seed):
+    """Of parts that were chosen as a second round of counts chooses them."""
+    rng = np.random.default_rng(seed)
+    scale = Scale("x", size, True, origin=int(origin * (size - 1)))
+    edges, observations = scale.cut_evenly(counts[0]), []
+    for count in counts:
+        observations.append(Observation(edges, rng.normal(0.1, deviation, len(edges) - 1), deviation))
+        fine, mass = smooth_density(scale, observations)
+        assert set(edges.tolist()) <= set(fine.tolist())
+        assert (np.diff(fine) > 0).all()
+        assert (fine[0], fine[-1]) == (0, size)
+        assert mass.sum() == pytest.approx(1.0)
+        assert (mass >= 0).all()
+        edges = _equally_full(Marginal(scale, fine, mass), count)
 
 
 def test_smoothing_leaves_counts_without_noise_as_they_are():
-    counts = np.array([500.0, 10.0, 40.0, 120.0, 200.0, 90.0, 40.0])
-    shares = smooth_shares(counts, 1000, 0.01, 1.0, alone=0)
-    np.testing.assert_allclose(shares, counts / 1000, atol=1e-3)
+    scale = Scale("x", 100_000, True)
+    edges = scale.cut_evenly(8)
+    shares = np.array([0.5, 0.01, 0.04, 0.1, 0.17, 0.08, 0.05, 0.03, 0.02])
+    fine, mass = smooth_density(scale, [Observation(edges, shares, 1e-5)])
+    found = np.add.reduceat(mass, np.searchsorted(fine, edges[:-1]))
+    np.testing.assert_allclose(found, shares, atol=1e-3)
+
+
+def test_a_smooth_density_goes_on_falling_beyond_the_data():
+    """Even parts of a steep lognormal: what lies beyond the last part that stands out of the noise keeps falling."""
+    rng = np.random.default_rng(0)
+    values = np.rint(rng.lognormal(6, 0.5, 20_000)).astype(np.int64)
+    scale = Scale("x", 1_000_000, True)
+    edges = scale.cut_evenly(8)
+    shares = np.diff(np.searchsorted(np.sort(values), edges)) / len(values)
+    fine, mass = smooth_density(scale, [Observation(edges, shares + rng.normal(0, 0.004, len(shares)), 0.004)])
+    assert mass[fine[:-1] >= 20_000].sum() < 1e-3
+
+
+def test_parts_of_attributes_of_one_weight_share_a_draw_and_the_others_do_not():
+    declared = {name: numeric(bounds=[0, 1000], resolution=1) for name in "wxyz"}
+    table = pa.table({name: np.arange(100) * 10 for name in declared})
+    weights = {"w": 0.1, "x": 0.1, "y": 0.3, "z": 0.5}
+    recipe = Recipe(method="dp_ranked_copula", privacy={"epsilon": 1.0, "weights": weights}, attributes=declared)
+    made = microagg.release(table, recipe, seed=1)
+    spent = [
+        (one["attributes"], one["epsilon"])
+        for one in made.statement.as_dict()["budget"]["expenses"]
+        if one["mechanism"] == "joint histograms"
+    ]
+    of_marginals = sum(epsilon for _, epsilon in spent)
+    by_name = {tuple(names): epsilon / of_marginals for names, epsilon in spent}
+    assert by_name == {("w", "x"): pytest.approx(0.2), ("y",): pytest.approx(0.3), ("z",): pytest.approx(0.5)}
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2])

@@ -65,7 +65,7 @@ def test_partitioners_refuse_without_quoting_records(given):
 
 
 def test_noise_for_what_no_record_changes_is_refused():
-    from microagg.privacy.mechanism import noise_from
+    from microagg.privacy.noise import noise_from
     from microagg.private.ledger import CountedNoise
 
     with pytest.raises(GuaranteeError):

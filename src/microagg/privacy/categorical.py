@@ -10,7 +10,8 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, select
+from microagg.privacy.mechanism import select
+from microagg.privacy.noise import Noise
 
 __all__ = [
     "distance_counts",

@@ -10,7 +10,8 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Grid, Noise, add_laplace
+from microagg.privacy.mechanism import Grid, add_laplace
+from microagg.privacy.noise import Noise
 
 __all__ = ["in_order", "noisy_run_means", "spread_steps"]
 
@@ -54,7 +55,7 @@ def noisy_run_means(
 
     Examples
     --------
-    >>> from microagg.privacy.mechanism import SeededNoise
+    >>> from microagg.privacy.noise import SeededNoise
     >>> means = noisy_run_means(np.array([9.0, 1.0, 2.0, 8.0]), np.array([2, 2]), Grid(0.0, 10.0),
     ...     budget=Budget(1e6), noise=SeededNoise(0), on="x")
     >>> means.round(3)

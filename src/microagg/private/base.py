@@ -11,7 +11,7 @@ from microagg.errors import GuaranteeError
 from microagg.methods.output import MethodOutput
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import Guarantee, differential_privacy
-from microagg.privacy.mechanism import Noise, Silence
+from microagg.privacy.noise import Noise, Silence
 from microagg.privacy.verify import Finding
 from microagg.private.ledger import CountedNoise, require_spent
 from microagg.private.public_column import PublicColumn, put_on_public_scale

@@ -13,7 +13,8 @@ from microagg.partition.insensitive import order_of_domain
 from microagg.partition.runs import run_labels, run_sizes
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee
-from microagg.privacy.mechanism import Noise, add_laplace
+from microagg.privacy.mechanism import add_laplace
+from microagg.privacy.noise import Noise
 from microagg.privacy.verify import Finding
 from microagg.private.base import PrivateMethod, dp_guarantee, form_of
 from microagg.private.findings import check_public_values, check_shared_alone

@@ -9,7 +9,8 @@ from microagg.methods.method import PUBLIC_SPACE, Method
 from microagg.methods.output import MethodOutput, Stages
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import ORIGINAL_RECORDS, Guarantee
-from microagg.privacy.mechanism import Noise, add_laplace
+from microagg.privacy.mechanism import add_laplace
+from microagg.privacy.noise import Noise
 from microagg.privacy.verify import Finding
 from microagg.private.base import PrivateMethod, dp_guarantee
 from microagg.private.findings import check_public_values

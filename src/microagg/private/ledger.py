@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from microagg._typing import IntArray
 from microagg.errors import GuaranteeError
-from microagg.privacy.mechanism import Noise, NoisyCounts
+from microagg.privacy.noise import Noise, NoisyCounts
 from microagg.recipe.unit import epsilon_of_record
 
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ class CountedNoise:
     def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         self._note(epsilon, len(counts), scale, sensitivity)
         return self._noise.max_norm(counts, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
+
+    def histograms(
+        self, counts: IntArray, *, lengths: tuple[int, ...], scale: float, sensitivity: int, epsilon: float
+    ) -> IntArray:
+        self._note(epsilon, 1, scale, sensitivity)
+        return self._noise.histograms(counts, lengths=lengths, scale=scale, sensitivity=sensitivity, epsilon=epsilon)
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
         self._note(epsilon, len(scores), scale, sensitivity)

@@ -15,7 +15,7 @@ from microagg.partition.runs import Larger, order_of, run_labels, run_sizes
 from microagg.privacy.budget import Budget
 from microagg.privacy.categorical import distance_counts, marginality_order, noisy_run_centroids
 from microagg.privacy.guarantee import MICROAGGREGATED, ORIGINAL_RECORDS, Guarantee
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.noise import Noise
 from microagg.privacy.ranking import in_order, noisy_run_means, spread_steps
 from microagg.privacy.verify import Finding
 from microagg.private.base import PrivateMethod, dp_guarantee, form_of, option_of

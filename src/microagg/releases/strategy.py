@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from microagg.errors import TableError
 from microagg.methods.output import MethodOutput
 from microagg.privacy.guarantee import Guarantee
-from microagg.privacy.mechanism import noise_from
+from microagg.privacy.noise import noise_from
 from microagg.privacy.verify import Finding, find_drawn, find_k
 from microagg.private.base import budget_for_statement, protect
 from microagg.private.findings import check_private_table

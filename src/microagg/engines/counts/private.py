@@ -31,7 +31,7 @@ from microagg.engines.counts.records import CountedRecords, PointsOf
 from microagg.engines.counts.tally import count_values
 from microagg.methods.output import MethodOutput, Stages
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, noise_from
+from microagg.privacy.noise import Noise, noise_from
 from microagg.privacy.verify import require_public
 from microagg.private.base import bounds_read_from_data, protect_columns
 from microagg.private.public_column import PublicColumn

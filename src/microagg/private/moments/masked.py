@@ -27,7 +27,7 @@ from microagg.aggregate.repair import (
 from microagg.aggregate.sampling import Uniforms, draw_numbers, draw_skew_normal, skew_normal, skew_normals_alone
 from microagg.methods.moment_plan import Plan
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.noise import Noise
 from microagg.private.moments.masking import mask_coefficients, mask_spectra
 
 __all__ = ["blank_moments", "drawn_records", "kept_moments", "mask_of", "masked_moments", "repaired"]

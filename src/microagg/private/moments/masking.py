@@ -19,7 +19,8 @@ from microagg.aggregate.spectra import Spectra, matrices_of, nearest_orthogonal,
 from microagg.methods.moment_plan import Shares
 from microagg.privacy import sensitivity
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, laplace_on_reals, step_of
+from microagg.privacy.mechanism import laplace_on_reals, step_of
+from microagg.privacy.noise import Noise
 
 __all__ = ["mask_coefficients", "mask_spectra", "rounding_error"]
 

@@ -20,7 +20,7 @@ from microagg.methods.output import Block, CellSizes, MethodOutput, Stages
 from microagg.methods.searches import require_uninterrupted, told_of_limit
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import EPSILON_DP, EPSILON_IDP, MICROAGGREGATED, Guarantee
-from microagg.privacy.mechanism import Noise, Silence
+from microagg.privacy.noise import Noise, Silence
 from microagg.privacy.verify import Finding
 from microagg.private.base import PrivateMethod, dp_guarantee, form_of, option_of
 from microagg.private.findings import check_public_values

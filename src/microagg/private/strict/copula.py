@@ -16,7 +16,8 @@ from scipy.special import ndtri
 
 from microagg._typing import FloatArray
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, add_max_norm
+from microagg.privacy.mechanism import add_max_norm
+from microagg.privacy.noise import Noise
 from microagg.private.strict.marginals import Marginal
 from microagg.private.strict.records import Records
 

@@ -1,4 +1,8 @@
-"""One attribute alone: leaves that a noisy tree chose, with noisy counts that were repaired.
+"""Attributes by themselves: noisy counts of leaves, repaired.
+
+With little budget all numbers are counted together, in one draw of noise for all of their histograms: first in parts
+that are even on the public measure, then, if that leaves enough, in parts that the first answers make equally full.
+With more, each number has a tree of its own.
 
 The tree is PrivTree [1]_ with two children on the public measure: a node is halved while its count, less a little for
 each level, is above zero with noise. However deep it gets, the noise is that of a few levels. Its cost under
@@ -13,6 +17,8 @@ References
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,17 +26,19 @@ import numpy as np
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import ParameterError
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, add_laplace, laplace_draws
+from microagg.privacy.histogram_noise import deviation_of_cells
+from microagg.privacy.mechanism import add_laplace, add_to_histograms, laplace_draws
+from microagg.privacy.noise import Noise
 from microagg.private.strict.records import Records
 from microagg.private.strict.scales import Scale
-from microagg.private.strict.smoothing import smooth_shares
+from microagg.private.strict.smoothing import Observation, smooth_density
 
 __all__ = [
     "COST_OF_SPLITS",
     "LONGEST_LIST",
     "Marginal",
     "lowering_of",
-    "measure_marginal",
+    "measure_marginals",
     "noisy_tree",
     "project",
 ]
@@ -45,11 +53,21 @@ _DEEPEST = 60
 _LARGEST_LOWERING = 2.0**56  # of all levels together below 2^62
 _MOST = 1e6  # times all records: a noisy count beyond is noise, and floats would lack the digits to repair it
 _MOST_NODES = 4096  # of one level
-_EVEN_PARTS = ((50.0, 8, 1.0), (120.0, 12, 4.0), (250.0, 16, 8.0))
-"""Below so many records x epsilon a tree's splits cost more than they tell: how many even parts, and how stiff."""
-
+_NARROWEST = 1e-6  # leaf, on the public measure
 _SPLITS = 0.3  # of a tree's budget; the rest is for counting its leaves
 _NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
+
+
+_TREES_FROM = 1000.0
+"""Records x epsilon of an attribute, below which a tree's splits cost more than they tell."""
+
+_ROUNDS: tuple[tuple[float, tuple[tuple[int, float], ...]], ...] = (
+    (40.0, ((8, 1.0),)),
+    (70.0, ((12, 1.0),)),
+    (150.0, ((12, 0.6), (6, 0.4))),
+    (math.inf, ((8, 0.4), (12, 0.6))),
+)
+"""Below so many records x epsilon of an attribute: how many parts each round has, and its share of the budget."""
 
 
 @dataclass(frozen=True)
@@ -79,39 +97,117 @@ class Marginal:
         return self.n_leaves == self.scale.size
 
 
-def measure_marginal(
-    records: Records, attribute: int, scale: Scale, n_records: int, *, budget: Budget, noise: Noise
-) -> Marginal:
-    """Spend a budget on one attribute: on counts of all points, of a few even parts, or of leaves that a tree chose."""
-    if scale.size <= LONGEST_LIST or not scale.ordered:
-        counts = records.count_points(attribute, scale.size)
-        # A replaced record leaves one count and enters another: 2 in all.
-        noisy = add_laplace(counts, 2, budget=budget, noise=noise, on=f"counts of the values of {scale.name}")
-        how = "list" if scale.ordered else "nominal"
-        return _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)
-    parts = _even_parts(n_records * budget.epsilon)
-    if parts is not None:
-        n_parts, stiffness = parts
-        edges = scale.cut_evenly(n_parts)
-        # As above: 2 in all.
-        on = f"counts of {len(edges) - 1} even parts of {scale.name}"
-        noisy = add_laplace(records.count_runs(attribute, edges), 2, budget=budget, noise=noise, on=on)
-        origin = int(np.searchsorted(edges, scale.origin, side="right")) - 1
-        mass = smooth_shares(noisy.astype(np.float64), n_records, 2.0 / budget.epsilon, stiffness, alone=origin)
-        return Marginal(scale, edges, mass)
+def measure_marginals(
+    records: Records,
+    scales: Sequence[Scale],
+    n_records: int,
+    *,
+    budget: Budget,
+    noise: Noise,
+    weights: Mapping[str, float],
+) -> list[Marginal]:
+    """Spend a budget on all attributes, divided by weights: on counts of points, of parts, or of leaves of trees."""
+    ways = _ways_of_counting(scales, n_records * budget.epsilon, weights)
+    shares = budget.divide(
+        {str(group[0]): math.fsum(weights[scales[j].name] for j in group) for group in ways},
+        attributes={str(group[0]): [scales[j].name for j in group] for group in ways},
+    )
+    found: dict[int, Marginal] = {}
+    for group, count in sorted(ways.items()):
+        of_group = {j: scales[j] for j in group}
+        found |= count(records, of_group, n_records, budget=shares[str(group[0])], noise=noise)
+    return [found[j] for j in range(len(scales))]
+
+
+def _ways_of_counting(
+    scales: Sequence[Scale], records_times_epsilon: float, weights: Mapping[str, float]
+) -> dict[tuple[int, ...], Callable[..., dict[int, Marginal]]]:
+    """Which attributes are counted together, and how: parts of those that weigh the same share a draw of noise."""
+    ways: dict[tuple[int, ...], Callable[..., dict[int, Marginal]]] = {}
+    in_parts = defaultdict(list)
+    for j, scale in enumerate(scales):
+        if scale.size <= LONGEST_LIST or not scale.ordered:
+            ways[j,] = _measure_points
+        elif records_times_epsilon * weights[scale.name] >= _TREES_FROM:
+            ways[j,] = _measure_leaves
+        else:
+            in_parts[weights[scale.name]].append(j)
+    return ways | {tuple(group): _measure_parts for group in in_parts.values()}
+
+
+def _measure_points(
+    records: Records, scales: Mapping[int, Scale], n_records: int, *, budget: Budget, noise: Noise
+) -> dict[int, Marginal]:
+    """Count every point of an attribute."""
+    ((attribute, scale),) = scales.items()
+    counts = records.count_points(attribute, scale.size)
+    # A replaced record leaves one count and enters another: 2 in all.
+    noisy = add_laplace(counts, 2, budget=budget, noise=noise, on=f"counts of the values of {scale.name}")
+    how = "list" if scale.ordered else "nominal"
+    return {attribute: _repaired(scale, np.arange(scale.size + 1), noisy, n_records, budget.epsilon, how)}
+
+
+def _measure_parts(
+    records: Records, scales: Mapping[int, Scale], n_records: int, *, budget: Budget, noise: Noise
+) -> dict[int, Marginal]:
+    """Count parts of several attributes together, in one round or two, and smooth them."""
+    rounds = _rounds_for(n_records * budget.epsilon / len(scales))
+    names = scales[next(iter(scales))].name if len(scales) == 1 else f"{len(scales)} attributes"
+    shares = budget.divide({str(i): share for i, (_, share) in enumerate(rounds)})
+    observations: dict[int, list[Observation]] = {j: [] for j in scales}
+    found: dict[int, Marginal] = {}
+    for i, (count, _) in enumerate(rounds):
+        edges = {j: _equally_full(found[j], count) if found else scale.cut_evenly(count) for j, scale in scales.items()}
+        on = f"{'full' if found else 'even'} parts of {names}"
+        for j, one in _count_parts(records, edges, n_records, budget=shares[str(i)], noise=noise, on=on).items():
+            observations[j].append(one)
+        found = {j: Marginal(scale, *smooth_density(scale, observations[j])) for j, scale in scales.items()}
+    return found
+
+
+def _count_parts(
+    records: Records, edges: Mapping[int, IntArray], n_records: int, *, budget: Budget, noise: Noise, on: str
+) -> dict[int, Observation]:
+    """Histograms of several attributes, with one draw of noise for all."""
+    counts = [records.count_runs(j, one) for j, one in edges.items()]
+    # A replaced record leaves one run of each attribute and enters another, so one record of each histogram moves.
+    noisy = add_to_histograms(counts, budget=budget, noise=noise, on=f"counts of {on}")
+    deviations = deviation_of_cells([len(one) for one in counts], budget.epsilon)
+    return {
+        j: Observation(one, counted / n_records, max(deviation, 1e-9) / n_records)
+        for (j, one), counted, deviation in zip(edges.items(), noisy, deviations, strict=True)
+    }
+
+
+def _equally_full(marginal: Marginal, count: int) -> IntArray:
+    """Edges of parts that have about the same mass; fewer where one point has more than that.
+
+    A cut that nearly is an edge of a leaf is that edge: no leaf may be too narrow to be told from none.
+    """
+    reached = np.concatenate([[0.0], np.cumsum(marginal.mass)])
+    cuts = np.rint(np.interp(np.arange(1, count) / count, reached, marginal.edges.astype(np.float64)))
+    places, leaves = marginal.scale.measure(cuts), marginal.scale.measure(marginal.edges.astype(np.float64))
+    nearest = np.abs(places[:, None] - leaves).argmin(axis=1)
+    near = np.abs(places - leaves[nearest]) < _NARROWEST
+    cuts = np.where(near, marginal.edges[nearest], cuts).astype(np.int64)
+    return np.unique(np.concatenate([[0], cuts, [marginal.scale.size]]))
+
+
+def _rounds_for(records_times_epsilon: float) -> tuple[tuple[int, float], ...]:
+    """How to count parts with so much for each attribute."""
+    return next(rounds for below, rounds in _ROUNDS if records_times_epsilon < below)
+
+
+def _measure_leaves(
+    records: Records, scales: Mapping[int, Scale], n_records: int, *, budget: Budget, noise: Noise
+) -> dict[int, Marginal]:
+    """Let a noisy tree choose leaves of an attribute, and count them."""
+    ((attribute, scale),) = scales.items()
     shares = budget.divide({"splits": _SPLITS, "leaves": 1.0 - _SPLITS})
     edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)
     draw = laplace_draws(2, budget=shares["leaves"], noise=noise, on=f"counts of all leaves of {scale.name}")
     noisy = draw(records.count_runs(attribute, edges))
-    return _repaired(scale, edges, noisy, n_records, shares["leaves"].epsilon, "tree")
-
-
-def _even_parts(records_times_epsilon: float) -> tuple[int, float] | None:
-    """How many even parts are counted instead of a tree, and how stiff their shares are; None for a tree."""
-    for below, n_parts, stiffness in _EVEN_PARTS:
-        if records_times_epsilon < below:
-            return n_parts, stiffness
-    return None
+    return {attribute: _repaired(scale, edges, noisy, n_records, shares["leaves"].epsilon, "tree")}
 
 
 def noisy_tree(records: Records, attribute: int, scale: Scale, *, budget: Budget, noise: Noise) -> IntArray:

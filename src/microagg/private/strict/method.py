@@ -15,7 +15,7 @@ from microagg.methods.method import PUBLIC_SPACE, Method
 from microagg.methods.output import MethodOutput, Stages
 from microagg.privacy.budget import Budget
 from microagg.privacy.guarantee import ORIGINAL_RECORDS, Guarantee
-from microagg.privacy.mechanism import Noise, Silence
+from microagg.privacy.noise import Noise, Silence
 from microagg.privacy.verify import Finding
 from microagg.private.base import PrivateMethod, dp_guarantee, option_of
 from microagg.private.findings import check_public_values
@@ -79,7 +79,7 @@ class NumbersByName:
 
 
 class RankedGraph(PrivateMethod):
-    """Every attribute by a noisy tree, their dependence by noisy counts, and records drawn from the model of both.
+    """Records drawn from a model of noisy counts: of each attribute's values, and of how attributes go together.
 
     All published attributes are protected, confidential ones as well: nothing stands beside the release as it is. No
     row belongs to a record.
@@ -129,7 +129,8 @@ class RankedGraph(PrivateMethod):
             linked=False,
             beside=False,
             assumptions=(
-                "noise of the L-infinity mechanism was drawn exactly, in whole numbers, from the same source",
+                "noise of the L-infinity mechanism and of joint histograms was drawn exactly, in whole numbers, from "
+                "the same source",
             ),
             not_promised=(
                 "values or combinations of records: every row was drawn from noisy counts, and one that equals a "
@@ -261,13 +262,14 @@ GRAPH = Method(
     name="dp_ranked_graph",
     title="Ranked graph",
     summary=(
-        "The whole table under differential privacy of the original records: noisy trees of values, noisy counts of "
+        "The whole table under differential privacy of the original records: noisy counts of values, noisy counts of "
         "how attributes go together, and records drawn from them."
     ),
     protected_by=RankedGraph,
     space=PUBLIC_SPACE,
     aggregate="records drawn from a model of noisy counts",
-    noise="Laplace on counts; L-infinity mechanism on counts of pairs; exponential mechanism for which tables",
+    noise="Laplace or one joint draw on counts of values; L-infinity mechanism on counts of pairs; Laplace on tables; "
+    "exponential mechanism for which tables",
     guarantee="epsilon-differential privacy of the original records, all attributes together",
     reference="docs/algorithms/ranked_graph.md",
     whole_table=True,
@@ -276,7 +278,7 @@ GRAPH = Method(
         "new table from them. All attributes are protected, and no row is a person's.",
         "What the counts do not show is not in the table: relations of three and more attributes are weak. With few "
         "records or a small epsilon noise decides.",
-        formula="noisy trees of values + noisy counts of pairs + noisy two-way tables where the model is furthest "
+        formula="noisy counts of values + noisy counts of pairs + noisy two-way tables where the model is furthest "
         "off; records drawn from them",
         more="docs/algorithms/ranked_graph.md",
     ),
@@ -285,11 +287,11 @@ GRAPH = Method(
 COPULA = Method(
     name="dp_ranked_copula",
     title="Ranked copula",
-    summary="Ranked graph for few numbers: noisy trees of values and one correlation for each pair of attributes.",
+    summary="Ranked graph for few numbers: noisy counts of values and one correlation for each pair of attributes.",
     protected_by=RankedCopula,
     space=PUBLIC_SPACE,
     aggregate="records drawn from a model of noisy counts",
-    noise="Laplace on counts; L-infinity mechanism on counts of pairs",
+    noise="Laplace or one joint draw on counts of values; L-infinity mechanism on counts of pairs",
     guarantee="epsilon-differential privacy of the original records, all attributes together",
     reference="docs/algorithms/ranked_graph.md",
     kinds=(Kind.NUMERIC, Kind.ORDINAL),
@@ -299,7 +301,7 @@ COPULA = Method(
         "attributes, from which a new table is drawn.",
         "One number per pair keeps only relations that go in one direction. It takes numbers and ordered categories "
         "only.",
-        formula="noisy trees of values + one noisy rank correlation for each pair; records drawn from them",
+        formula="noisy counts of values + one noisy rank correlation for each pair; records drawn from them",
         more="docs/algorithms/ranked_graph.md",
     ),
 )

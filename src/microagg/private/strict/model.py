@@ -11,7 +11,8 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise, laplace_draws, select
+from microagg.privacy.mechanism import laplace_draws, select
+from microagg.privacy.noise import Noise
 from microagg.private.strict.allocate import spread_evenly
 from microagg.private.strict.marginals import Marginal
 from microagg.private.strict.plan import Plan

@@ -12,7 +12,7 @@ PARTS = ("marginals", "pairs", "choices", "tables")
 
 _RICH = 3000.0  # records x epsilon / attributes, from which tables beat the copula of numbers
 _NUMBERS_FEW = (0.8, 0.2, 0.0, 0.0)
-_NUMBERS_MANY = (0.65, 0.35, 0.0, 0.0)
+_NUMBERS_MANY = (0.75, 0.25, 0.0, 0.0)
 _NUMBERS_RICH = (0.6, 0.08, 0.08, 0.24)
 _MIXED = (0.5, 0.07, 0.09, 0.34)
 _NUMBERS_COUNT = 2.5  # times what categories do, in the share of the marginals: a tree needs more than a short list

@@ -9,10 +9,10 @@ import numpy as np
 
 from microagg._typing import FloatArray, IntArray
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.noise import Noise
 from microagg.private.strict.copula import measure_same_sides
 from microagg.private.strict.drawing import draw_records
-from microagg.private.strict.marginals import Marginal, measure_marginal
+from microagg.private.strict.marginals import measure_marginals
 from microagg.private.strict.model import Model, TableQuestions, build_model, empty_model
 from microagg.private.strict.plan import PARTS, Plan
 from microagg.private.strict.records import Records
@@ -62,7 +62,7 @@ def measure(
     used = {part: getattr(plan, part) for part in PARTS if getattr(plan, part) > 0}
     shares = budget.divide(used, attributes=dict.fromkeys(used, names))
     weights = weights or plan.weights_of({scale.name: scale.ordered for scale in scales})
-    marginals = _measure_marginals(records, scales, n_records, shares["marginals"], noise, weights)
+    marginals = measure_marginals(records, scales, n_records, budget=shares["marginals"], noise=noise, weights=weights)
     ordered = [j for j, scale in enumerate(scales) if scale.ordered]
     correlations = np.eye(len(ordered))
     if "pairs" in shares:
@@ -88,18 +88,3 @@ def chance_from(noise: Noise) -> np.random.Generator:
     """A generator for what is not noise, from the source of noise."""
     words: FloatArray = noise.uniforms(4)
     return np.random.default_rng([int(word * 2**52) for word in words])
-
-
-def _measure_marginals(
-    records: Records,
-    scales: Sequence[Scale],
-    n_records: int,
-    budget: Budget,
-    noise: Noise,
-    weights: Mapping[str, float],
-) -> list[Marginal]:
-    shares = budget.divide(weights)
-    return [
-        measure_marginal(records, j, scale, n_records, budget=shares[scale.name], noise=noise)
-        for j, scale in enumerate(scales)
-    ]

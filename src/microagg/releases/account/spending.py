@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from microagg.errors import GuaranteeError, InputError, ParameterError, SafeNote
 from microagg.privacy.guarantee import Guarantee
-from microagg.privacy.mechanism import Noise
+from microagg.privacy.noise import Noise
 from microagg.recipe.recipe import Recipe
 from microagg.releases.account.account import Account, account_in
 from microagg.releases.account.amounts import as_written, at_least, at_most, plain

@@ -14,7 +14,7 @@ from microagg._typing import FloatArray, IntArray
 from microagg.methods.cross_moment_numbers import PAPER_METHODS, PaperMethod
 from microagg.partition.mdav import MDAV
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import SeededNoise
+from microagg.privacy.noise import SeededNoise
 from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments, repaired
 from microagg.studies import cross_moment as study
 from microagg.studies.cross_moment.data import DATA, Data

@@ -12,7 +12,8 @@ import numpy as np
 from microagg._typing import FloatArray
 from microagg.partition.insensitive import InsensitiveMDAV
 from microagg.privacy.budget import Budget
-from microagg.privacy.mechanism import Grid, SeededNoise, add_laplace
+from microagg.privacy.mechanism import Grid, add_laplace
+from microagg.privacy.noise import SeededNoise
 from microagg.private.public_column import FROM_DATA_FACTOR
 from microagg.recipe.recipe import Recipe
 from microagg.releases.pipeline import release
