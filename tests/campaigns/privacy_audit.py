@@ -191,7 +191,7 @@ def _aligned() -> str:
 
 def _trees():
     """Twelve records are too few for a tree to pay: of these cases it is asked for all the same."""
-    return patch.object(marginals, "_TREES_FROM", 0.0)
+    return patch.object(marginals, "_trees_from", lambda scale: 0.0)
 
 
 def _small_pool():

@@ -184,7 +184,7 @@ def test_no_outcome_loses_more_than_epsilon_and_only_answers_decide_the_table(
 ):
     made_by = recipe(epsilon, names, **({} if tables is None else {"tables": tables}))
     other = [instead, *rows[1:]]
-    with patch.object(marginals, "_TREES_FROM", 0.0 if trees else 1e9):
+    with patch.object(marginals, "_trees_from", lambda scale: 0.0 if trees else 1e9):
         parts, same = replayed_loss(rows, other, made_by, SeededNoise(seed))
     assert same
     assert abs(math.fsum(parts.values())) <= epsilon * (1 + 1e-9)
