@@ -79,9 +79,9 @@ def test_few_bits_decide_the_same_radius_as_many(ranks, epsilon, seed, monkeypat
         place = iter(stream)
         return lambda count: int("".join(str(next(place)) for _ in range(count)) or "0", 2)
 
-    wide = radius_from(Ball.of(ranks), epsilon, reader())
+    wide = radius._radius_by_list(Ball.of(ranks), epsilon, reader())
     with monkeypatch_first(8):
-        narrow = radius_from(Ball.of(ranks), epsilon, reader())
+        narrow = radius._radius_by_list(Ball.of(ranks), epsilon, reader())
     assert narrow == wide
 
 
@@ -111,10 +111,11 @@ def monkeypatch_first():
         ([6], Fraction(1, 3)),
     ],
 )
-def test_sums_of_geometric_numbers_follow_the_same_law(ranks, epsilon):
+@pytest.mark.parametrize("way", [radius._radius_by_trial, radius._radius_by_list])
+def test_radii_follow_the_law_by_trial_and_by_list(ranks, epsilon, way):
     """20,000 draws; each radius within 5 deviations (false alarm below 1e-4 for all radii)."""
     ball, bits, draws = Ball.of(ranks), random.Random(7).getrandbits, 20_000
-    found = np.bincount([radius._radius_by_trial(ball, epsilon, bits) for _ in range(draws)], minlength=40)
+    found = np.bincount([way(ball, epsilon, bits) for _ in range(draws)], minlength=40)
     for share, count in zip(exact_weights(ball, epsilon, 400), found[:40], strict=False):
         assert abs(count / draws - share) < 5 * math.sqrt(share / draws) + 1e-4
 

@@ -86,6 +86,17 @@ def test_a_smooth_density_goes_on_falling_beyond_the_data():
     assert mass[fine[:-1] >= 20_000].sum() < 1e-3
 
 
+@pytest.mark.parametrize("n_records", [4, 400])
+def test_names_that_are_numbers_are_names_like_others(n_records):
+    """As a file without a header has them: every draw is booked on all that it was for."""
+    declared = {name: numeric(bounds=[0, 1000], resolution=1) for name in "012"}
+    table = pa.table({name: np.arange(n_records) * 2 for name in declared})
+    recipe = Recipe(method="strict", privacy={"epsilon": 1.0}, attributes=declared)
+    made = microagg.release(table, recipe, seed=1)
+    expenses = made.statement.as_dict()["budget"]["expenses"]
+    assert {tuple(one["attributes"]) for one in expenses} == {("0", "1", "2")}
+
+
 def test_parts_of_attributes_of_one_weight_share_a_draw_and_the_others_do_not():
     declared = {name: numeric(bounds=[0, 1000], resolution=1) for name in "wxyz"}
     table = pa.table({name: np.arange(100) * 10 for name in declared})

@@ -173,6 +173,10 @@ class Budget:
         self._expenses.append(list(shares.values()))
         return shares
 
+    def split(self, among: Sequence[str] | Mapping[str, float]) -> dict[str, Budget]:
+        """:meth:`divide` into steps, each of which is for all of the budget's attributes, whatever its name."""
+        return self.divide(among, attributes=dict.fromkeys(among, self._attributes))
+
     def _of_share(self, name: str) -> tuple[str, ...]:
         return (name,) if name in self._attributes else self._attributes
 

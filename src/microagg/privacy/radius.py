@@ -15,7 +15,7 @@ The weights are irrational; no float stands for them. The cumulative weights are
 bits, rounded down and up, and a uniform number of as many random bits is looked up between them. If the enclosure
 does not decide, both get more bits. So every radius comes with exactly its probability.
 
-There are some ``(16 sqrt(D) + 130) / epsilon`` such weights, for D the sum of the ranks: too many for a small
+There are at most about ``(32 sqrt(D) + 130) / epsilon`` such weights, for D the sum of the ranks: too many for a small
 epsilon. Then R is drawn as a sum of D + 1 geometric numbers, which has weight ``(R + 1) ... (R + D) exp(-epsilon
 R)``, and kept with a probability that makes the volume of the product; no volume is above its share of it (see
 :meth:`Ball.kept`). Of all draws about ``exp(-D epsilon / 2)`` are kept. Geometric numbers are drawn exactly as well
@@ -45,8 +45,7 @@ RandomBits = Callable[[int], int]
 """A source of independent fair bits: ``bits(count)`` is uniform on ``0 .. 2^count - 1``."""
 
 _FIRST_PRECISION = 192
-_SMALL = Fraction(1, 64)  # an epsilon below which there are too many weights to list
-_MOST_TRIED = 6  # dimension x epsilon, up to which one of 20 sums of geometric numbers is kept
+_PER_DEVIATION, _AT_LEAST = 32, 130  # how long a list of weights is, times epsilon
 
 Enclosed = tuple[int, int]
 """A number between two whole ones, in units of 2^-precision."""
@@ -111,13 +110,15 @@ def points_within(rank: int, radius: int) -> int:
 
 def radius_from(ball: Ball, epsilon: Fraction, bits: RandomBits) -> int:
     """A whole number R >= 0 with probability proportional to the volume of the ball times ``exp(-epsilon R)``."""
-    dimension = ball.dimension
-    if epsilon < _SMALL and dimension * epsilon <= _MOST_TRIED:
-        return _radius_by_trial(ball, epsilon, bits)
-    # Radii below the likeliest one, if there are any, are weighed by 1 / exp(-epsilon), which must not round to 0.
-    precision = _FIRST_PRECISION + (2 * math.ceil(epsilon) if dimension > epsilon else 0)
+    return (_radius_by_trial if _is_sooner_tried(ball, epsilon) else _radius_by_list)(ball, epsilon, bits)
+
+
+def _radius_by_list(ball: Ball, epsilon: Fraction, bits: RandomBits) -> int:
+    """Look a uniform number up in a list of weights."""
+    # Radii below about the likeliest, if there are any, are weighed by 1 / exp(-epsilon), which must not round to 0.
+    precision = _FIRST_PRECISION + (2 * math.ceil(epsilon) if ball.dimension > epsilon else 0)
     drawn = bits(precision)
-    while True:  # ends: an enclosure of b more bits leaves a number undecided with probability below 2^-b
+    while True:  # ends: more bits enclose the weights more closely, and once they do decide all numbers but one in 2^b
         found = _look_up(drawn, precision, _enclosed_weights(ball, epsilon, precision))
         if found is not None:
             return found
@@ -125,9 +126,17 @@ def radius_from(ball: Ball, epsilon: Fraction, bits: RandomBits) -> int:
         precision *= 2
 
 
+def _is_sooner_tried(ball: Ball, epsilon: Fraction) -> bool:
+    """Whether sums of D + 1 geometric numbers, of which exp(-D epsilon / 2) are kept, cost less than a list."""
+    dimension = ball.dimension
+    tried = min(float(dimension * epsilon) / 2, 700.0)
+    weights = (_PER_DEVIATION * math.sqrt(dimension) + _AT_LEAST) * len(ball.ranks)
+    return math.exp(tried) * float((dimension + 1) * epsilon) <= weights
+
+
 def _radius_by_trial(ball: Ball, epsilon: Fraction, bits: RandomBits) -> int:
     """The same by rejection, at a cost that does not depend on epsilon."""
-    while True:  # ends: each round keeps its number with a probability of at least about exp(-_MOST_TRIED / 2)
+    while True:  # ends: each round keeps its number with a probability of about exp(-dimension epsilon / 2)
         radius = sum(_geometric(epsilon, bits) for _ in range(ball.dimension + 1))
         if all(_happens(above, under, bits) for above, under in ball.kept(radius)):
             return radius
@@ -192,7 +201,7 @@ def _look_up(drawn: int, precision: int, weights: _Weights) -> int | None:
     return None
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _enclosed_weights(ball: Ball, epsilon: Fraction, precision: int) -> _Weights:
     """Weights relative to that of the likeliest radius, down and up from it until they are below one unit."""
     unit = 1 << precision

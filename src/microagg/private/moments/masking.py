@@ -78,7 +78,7 @@ def mask_coefficients(
             on=f"k times mean and moments of {on}" if moments.pairs else f"k times mean of {on}",
         )
         return moments.with_statistics(noisy / sizes)
-    parts = budget.divide(dict(zip(_kinds(moments.m), shares, strict=True)))
+    parts = budget.split(dict(zip(_kinds(moments.m), shares, strict=True)))
     sensitivity.coefficients_sensitivity(widths, moments.sizes, moments.pairs, moments.triples)  # refuses small cells
     means = _noisy(
         moments.means * sizes,
@@ -194,7 +194,7 @@ def mask_spectra(
             on=f"mean and spectra of {on}, in units of sensitivity",
         )
     else:
-        parts = budget.divide(dict(zip(_kinds(moments.m), shares, strict=True)))
+        parts = budget.split(dict(zip(_kinds(moments.m), shares, strict=True)))
         of_kind = np.split(flat, [ends[0], ends[2]] if third is not None else [ends[0]], axis=1)
         names = ("mean", "spectrum of the covariance", "spectra of the coskewness")
         noisy = np.hstack(

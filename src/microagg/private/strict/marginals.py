@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg._typing import FloatArray, IntArray
-from microagg.errors import ParameterError
+from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget
 from microagg.privacy.histogram_noise import deviation_of_cells
 from microagg.privacy.mechanism import add_laplace, add_to_histograms, laplace_draws
@@ -53,6 +53,7 @@ _DEEPEST = 60
 _LARGEST_LOWERING = 2.0**56  # of all levels together below 2^62
 _MOST = 1e6  # times all records: a noisy count beyond is noise, and floats would lack the digits to repair it
 _MOST_NODES = 4096  # of one level
+_DIGITS_OF_WEIGHTS = 9  # weights that differ by less are the same
 _NARROWEST = 1e-6  # leaf, on the public measure
 _SPLITS = 0.3  # of a tree's budget; the rest is for counting its leaves
 _NOISE_ALONE = {"tree": 2.0, "nominal": 1.0, "list": 0.0}  # counts below so many scales of noise are taken as none
@@ -135,7 +136,7 @@ def _ways_of_counting(
         elif records_times_epsilon * weights[scale.name] >= _trees_from(scale):
             ways[j,] = _measure_leaves
         else:
-            in_parts[weights[scale.name]].append(j)
+            in_parts[round(weights[scale.name], _DIGITS_OF_WEIGHTS)].append(j)
     return ways | {tuple(group): _measure_parts for group in in_parts.values()}
 
 
@@ -161,7 +162,7 @@ def _measure_parts(
     """Count parts of several attributes together, in one round or two, and smooth them."""
     rounds = _rounds_for(n_records * budget.epsilon / len(scales))
     names = scales[next(iter(scales))].name if len(scales) == 1 else f"{len(scales)} attributes"
-    shares = budget.divide({str(i): share for i, (_, share) in enumerate(rounds)})
+    shares = budget.split({str(i): share for i, (_, share) in enumerate(rounds)})
     observations: dict[int, list[Observation]] = {j: [] for j in scales}
     found: dict[int, Marginal] = {}
     for i, (count, _) in enumerate(rounds):
@@ -178,6 +179,8 @@ def _count_parts(
 ) -> dict[int, Observation]:
     """Histograms of several attributes, with one draw of noise for all."""
     counts = [records.count_runs(j, one) for j, one in edges.items()]
+    if any(int(one.sum()) != n_records for one in counts):  # the noise would not hide how many are missing
+        raise GuaranteeError("counts of parts do not add up to the number of records. Nothing was written")
     # A replaced record leaves one run of each attribute and enters another, so one record of each histogram moves.
     noisy = add_to_histograms(counts, budget=budget, noise=noise, on=f"counts of {on}")
     deviations = deviation_of_cells([len(one) for one in counts], budget.epsilon)
@@ -211,7 +214,7 @@ def _measure_leaves(
 ) -> dict[int, Marginal]:
     """Let a noisy tree choose leaves of an attribute, and count them."""
     ((attribute, scale),) = scales.items()
-    shares = budget.divide({"splits": _SPLITS, "leaves": 1.0 - _SPLITS})
+    shares = budget.split({"splits": _SPLITS, "leaves": 1.0 - _SPLITS})
     edges = noisy_tree(records, attribute, scale, budget=shares["splits"], noise=noise)
     draw = laplace_draws(2, budget=shares["leaves"], noise=noise, on=f"counts of all leaves of {scale.name}")
     noisy = draw(records.count_runs(attribute, edges))

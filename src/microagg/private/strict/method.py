@@ -129,8 +129,8 @@ class RankedGraph(PrivateMethod):
             linked=False,
             beside=False,
             assumptions=(
-                "noise of the L-infinity mechanism and of joint histograms was drawn exactly, in whole numbers, from "
-                "the same source",
+                "noise of the L-infinity mechanism and of joint histograms was drawn exactly, in whole numbers, by "
+                "microagg itself, from the system's secure source",
             ),
             not_promised=(
                 "values or combinations of records: every row was drawn from noisy counts, and one that equals a "

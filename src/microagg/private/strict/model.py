@@ -233,5 +233,5 @@ def _parts(budget: Budget | None, count: int, what: str) -> list[tuple[Budget, s
     """Even shares of a budget, each with what it is for; none where there is nothing to spend it on."""
     if budget is None:
         return []
-    shares = budget.divide([f"{what}, {i + 1} of {count}" for i in range(count)])
+    shares = budget.split([f"{what}, {i + 1} of {count}" for i in range(count)])
     return [(share, name) for name, share in shares.items()]
