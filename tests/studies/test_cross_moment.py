@@ -176,6 +176,21 @@ def test_of_a_crossing_that_is_not_close_the_row_says_what_the_curves_do(census)
     assert "+0.20 by log2 of the mean" in row.why
 
 
+def test_methods_are_compared_on_the_same_seeds():
+    # Method 3 has more runs than 6; of the runs that both have they are alike, and the others must not part them.
+    points = [
+        {"data": "Census 2", "epsilon": 1.0, "k": k, "method": method, "log2_SSE": 30.0 + run}
+        for method, runs in (("3", 6), ("6", 3), ("B1", 1))
+        for k in (100, 200)
+        for run in range(runs)
+    ]
+    curves = Curves.read(points, "Census 2", 1.0)
+    np.testing.assert_array_equal(curves.of["3"], curves.of["6"])
+    np.testing.assert_array_equal(curves.means_of_log("3"), curves.means_of_log("6"))
+    assert curves.of["B1"][0] == 30.0
+    assert len(curves.runs["3"]) == 6
+
+
 def test_every_method_runs_and_is_told(census):
     data = census(2)
     for number, method in PAPER_METHODS.items():

@@ -103,9 +103,9 @@ class Curves:
     epsilon : float
     ks : ndarray of shape (n_k,)
     runs : dict of str to ndarray of shape (n_runs, n_k)
-        A run has one seed at all k and for all methods.
+        A run has one seed at all k and for all methods; methods whose crossing is printed have more runs.
     of : dict of str to ndarray of shape (n_k,)
-        log2 of the mean SSE over runs.
+        log2 of the mean SSE over the runs that all methods with noise have: methods are compared on the same seeds.
     """
 
     data: str
@@ -122,7 +122,8 @@ class Curves:
         for one in own:
             by_method.setdefault(one["method"], {}).setdefault(one["k"], []).append(one["log2_SSE"])
         runs = {method: np.array([by_k[k] for k in ks]).T for method, by_k in by_method.items()}
-        of = {method: WAYS[MEAN_FIRST](each) for method, each in runs.items()}
+        shared = _shared(runs)
+        of = {method: WAYS[MEAN_FIRST](each[:shared]) for method, each in runs.items()}
         return cls(data, epsilon, np.array(ks, dtype=np.float64), runs, of)
 
     @property
@@ -147,7 +148,8 @@ class Curves:
         return crossing(first, second, ks), interpolated(first, second, ks)
 
     def means_of_log(self, number: str) -> FloatArray:
-        return WAYS["mean of log2"](self.runs[number])
+        """Of the same runs as `of`."""
+        return WAYS["mean of log2"](self.runs[number][: _shared(self.runs)])
 
     def best(self, numbers: Sequence[str]) -> str:
         """The method with the least mean over k."""
@@ -158,6 +160,11 @@ class Curves:
 
     def share_below(self, first: str, second: str) -> float:
         return float(np.mean(self.of[first] < self.of[second]))
+
+
+def _shared(runs: Mapping[str, FloatArray]) -> int | None:
+    """How many runs all methods with noise have; None, which slices everything, where there is none."""
+    return min((len(each) for method, each in runs.items() if PAPER_METHODS[method].noise), default=None)
 
 
 def read_all(points: Sequence[Point]) -> list[Curves]:
