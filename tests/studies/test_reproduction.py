@@ -16,6 +16,7 @@ from microagg.studies.reproduction.comparison import LOG2, Verdict, claim, compa
 from microagg.studies.reproduction.experiment import Curve, Experiment, Grid, Panel, Part
 from microagg.studies.reproduction.kept import KeptParts
 from microagg.studies.reproduction.running import run
+from microagg.studies.reproduction.sections import commands_without, read_sections
 from microagg.studies.reproduction.tables import as_markdown
 from microagg.studies.reproduction.writing import reproduce
 
@@ -282,6 +283,45 @@ def test_the_page_shows_every_experiment_and_every_error(tmp_path):
     published = (Path(__file__).parents[2] / "docs" / "results" / "reproduction.md").read_text(encoding="utf-8")
     for one in experiments():
         assert f"### {one.name}\n" in published
+
+
+def test_one_experiment_takes_its_place_in_a_page_made_before(tmp_path, reference_data):
+    reference_data("census")
+    reference_data("eia")
+    page = tmp_path / "page.md"
+    before = (Path(__file__).parents[2] / "docs" / "results" / "reproduction.md").read_text(encoding="utf-8")
+    page.write_text(before, encoding="utf-8")
+    reproduce(["cross_moment.table1"], folder=tmp_path / "out", grid=Grid.QUICK, workers=1, page=page)
+    after = page.read_text(encoding="utf-8")
+    assert "microagg reproduce cross_moment.table1 --quick --seed 0\n```" in after
+    old, new = read_sections(before), read_sections(after)
+    assert list(old) == list(new) == [one.name for one in experiments()]
+    assert {name for name in old if old[name] != new[name]} == {"cross_moment.table1"}
+    totals = [row for row in after.splitlines() if row.startswith("| 28 experiments")]
+    sums = [sum(counts) for counts in zip(*(one.counts for one in new.values()), strict=True)]
+    assert totals == ["| 28 experiments |  |  | " + " | ".join(map(str, sums)) + " |"]
+    again = tmp_path / "again.md"
+    again.write_text(after, encoding="utf-8")
+    reproduce(["cross_moment.table1"], folder=tmp_path / "out", grid=Grid.QUICK, workers=1, page=again)
+    assert again.read_text(encoding="utf-8") == after
+
+
+def test_commands_keep_what_another_one_does_not_give():
+    every = ["microagg reproduce --all --full --seed 3"]
+    (left,) = commands_without(every, [one.name for one in named(["mic1d", "dependence", "discriminant"])])
+    assert left == "microagg reproduce individual_ranking cross_moment --full --seed 3"
+    assert commands_without(every, ["toy.table1"]) == every
+    assert commands_without(["microagg reproduce mic1d --seed 0"], [one.name for one in named(["mic1d"])]) == []
+
+
+def test_a_page_that_is_none_is_refused_before_anything_runs(tmp_path):
+    other = tmp_path / "other.md"
+    other.write_text("# Something else\n")
+    for page in (other, tmp_path / "missing.md"):
+        with pytest.raises(InputError, match="page of results"):
+            reproduce([SMALL], folder=tmp_path / "out", grid=Grid.QUICK, workers=1, page=page)
+    assert CALLS == []
+    assert other.read_text() == "# Something else\n"
 
 
 def test_there_are_28_tables_and_figures():

@@ -25,6 +25,10 @@ def reproduce(
         Path, typer.Option("--output", "-o", help="The folder to write; an unfinished run in it is continued.")
     ] = Path("reproduction"),
     seed: Annotated[int, typer.Option(help="Runs are seeded with this and the numbers after it.")] = 0,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="A page of results made before, in which to replace these experiments."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="How many processes; default: one per core.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
@@ -54,7 +58,7 @@ def reproduce(
     grid = Grid.QUICK if quick else Grid.FULL if full else Grid.STANDARD
     if_interrupted(lambda: "interrupted; finished parts are kept, and the same command continues from them")
     with shows_progress():
-        results = run_and_write(chosen, folder=output, grid=grid, seed=seed, workers=workers)
+        results = run_and_write(chosen, folder=output, grid=grid, seed=seed, workers=workers, page=page)
     if as_json:
         print_json({one.experiment.name: as_records(one.rows) for one in results})
     else:

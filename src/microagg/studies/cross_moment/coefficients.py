@@ -1,4 +1,4 @@
-"""Figures 7 to 11 of the cross-moment paper: coefficient methods, and where m = 1 comes to pay."""
+"""Figures 7 to 10 of the cross-moment paper: coefficient methods."""
 
 from __future__ import annotations
 
@@ -6,61 +6,42 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from microagg.studies.cross_moment.curves import MATCHED, Curves, draw_curves, parts_of
+from microagg.studies.cross_moment.crossing import WAYS
+from microagg.studies.cross_moment.curves import DEVICE, MATCHED, Curves, draw_curves, parts_of, read_all
 from microagg.studies.cross_moment.data import DATA
-from microagg.studies.cross_moment.published import COSKEWNESS_CROSSINGS, COVARIANCE_CROSSING, CROSSINGS
-from microagg.studies.reproduction.comparison import LOG2, Row, Scale, claim, compare, note
-from microagg.studies.reproduction.experiment import Curve, Grid, Panel, Part, Point
+from microagg.studies.cross_moment.overtaking import m1_overtakes, overtakes, plan_overtaking
+from microagg.studies.cross_moment.published import COSKEWNESS_CROSSINGS, COVARIANCE_CROSSING
+from microagg.studies.reproduction.comparison import LOG2, Row, claim, compare
+from microagg.studies.reproduction.experiment import Grid, Panel, Part, Point
 
 __all__ = [
     "compare_census_1",
     "compare_census_2",
-    "compare_dependency",
     "compare_eia_1",
     "compare_eia_2",
     "draw_coefficients",
-    "draw_dependency",
     "plan_coefficients",
-    "plan_dependency",
 ]
 
 _M1 = ("2", "3", "4", "5", "6", "7")
 _M2 = ("8", "9", "10", "11", "12", "13")
 _BASELINES = ("B1", "B2", "B3", "B4", "B5")
-_NUMBERS = ("1", *_M1, *_M2, *_BASELINES)
-_PLACE = Scale(close=0.1)
-_LEVEL = (
-    "the two curves run level for long stretches, so where they cross is a matter of averaging and of the matching of "
-    "records, which the text does not tell"
-)
+_LEVEL = "between the steps, where one cell fewer is left, the two curves run level, so chance tells where they cross"
 _MATCHING = "rank matching, the one found that gives the published levels, may not be the paper's"
-_EPSILONS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 
 def plan_coefficients(which: str, epsilon: float, grid: Grid, seed: int) -> list[Part]:
-    return parts_of([name for name in DATA if name.startswith(which)], [epsilon], _NUMBERS, grid, seed)
+    names = [name for name in DATA if name.startswith(which)]
+    return [
+        *plan_overtaking(names, [epsilon], grid, seed),
+        *parts_of(names, [epsilon], (*(number for number in _M1 if number != "3"), *_M2), grid, seed),
+        *parts_of(names, [epsilon], _BASELINES, grid, seed, runs=grid.pick(2, 5, 20)),
+    ]
 
 
 def draw_coefficients(points: Sequence[Point]) -> list[Panel]:
     groups = {"m = 1": ("1", *_M1, "B1", "B2", "B3"), "m = 2": ("1", "3", *_M2, "B4", "B5")}
     return draw_curves(points, groups)
-
-
-def _read(points: Sequence[Point]) -> list[Curves]:
-    settings = dict.fromkeys((one["data"], one["epsilon"]) for one in points)
-    return [Curves.read(points, data, epsilon) for data, epsilon in settings]
-
-
-def _crossings(curves: Curves) -> Iterator[Row]:
-    yield compare(
-        f"{curves.data}: k from which m = 1 (method 3) is better than m = 0",
-        CROSSINGS[curves.data, curves.epsilon],
-        curves.crossing("1", "3"),
-        digits=0,
-        scale=_PLACE,
-        convention=MATCHED,
-        why=_LEVEL,
-    )
 
 
 def _shape(curves: Curves) -> Iterator[Row]:
@@ -89,7 +70,7 @@ def _shape(curves: Curves) -> Iterator[Row]:
         f"{gap:.3f} in log2 at k = {curves.ks[-1]:.0f}",
         gap < 0.1,
     )
-    alike = float(np.abs((curves.means_of_log["3"] - curves.means_of_log["6"]).mean()))
+    alike = float(np.abs((curves.means_of_log("3") - curves.means_of_log("6")).mean()))
     yield claim(
         f"{name}: methods 3 and 6",
         "very similar",
@@ -132,8 +113,8 @@ def _m1_beats_m2(curves: Curves) -> Row:
 def compare_census_1(points: Sequence[Point]) -> list[Row]:
     """Figure 7."""
     rows: list[Row] = []
-    for curves in _read(points):
-        rows += [*_crossings(curves), *_shape(curves), _m1_beats_m2(curves)]
+    for curves in read_all(points):
+        rows += [m1_overtakes(curves), *_shape(curves), _m1_beats_m2(curves)]
         below = curves.crossing("1", "12")
         only = curves.data == "Census 2"
         rows.append(
@@ -151,35 +132,42 @@ def compare_census_1(points: Sequence[Point]) -> list[Row]:
 def compare_census_2(points: Sequence[Point]) -> list[Row]:
     """Figure 8."""
     rows: list[Row] = []
-    for curves in _read(points):
-        rows += [*_crossings(curves), *_shape(curves), _m1_beats_m2(curves)]
+    for curves in read_all(points):
+        rows += [m1_overtakes(curves), *_shape(curves), _m1_beats_m2(curves)]
         if (curves.data, 2.0) in COSKEWNESS_CROSSINGS:
             rows.append(
-                compare(
+                overtakes(
                     f"{curves.data}: k from which m = 2 (method 12) is better than m = 0",
                     COSKEWNESS_CROSSINGS[curves.data, 2.0],
-                    curves.crossing("1", "12"),
-                    digits=0,
-                    scale=_PLACE,
-                    why=_LEVEL,
+                    curves,
+                    "1",
+                    "12",
                 )
             )
         else:
-            error = _error(points, curves.data, "6", 390)
-            rows += [
-                compare("Census 2: B1, k = 100", 35.4, curves.at("B1", 100), digits=1, scale=LOG2, convention=MATCHED),
-                compare("Census 2: method 6, k = 390", 34.9, curves.at("6", 390), digits=1, error=error, scale=LOG2),
-            ]
+            rows.append(
+                compare("Census 2: B1, k = 100", 35.4, curves.at("B1", 100), digits=1, scale=LOG2, convention=MATCHED)
+            )
+            rows += [_at_the_printed_point(curves, way) for way in ("log2 of the mean", "mean of log2")]
     return rows
 
 
-def _error(points: Sequence[Point], data: str, number: str, k: int) -> float:
-    runs = [one["log2_SSE"] for one in points if (one["data"], one["method"], one["k"]) == (data, number, k)]
-    return float(np.std(runs, ddof=1) / np.sqrt(len(runs))) if len(runs) > 1 else 0.0
+def _at_the_printed_point(curves: Curves, way: str) -> Row:
+    runs = curves.runs["6"][:, int(np.argmin(np.abs(curves.ks - 390)))]
+    error = float(np.std(runs, ddof=1) / np.sqrt(len(runs)))
+    return compare(
+        f"Census 2: method 6, k = 390, {way}",
+        34.9,
+        float(WAYS[way](runs[:, None])[0]),
+        digits=1,
+        error=error,
+        scale=LOG2,
+        convention=f"{DEVICE}, {way} over runs",
+    )
 
 
 def _eia(curves: Curves) -> Iterator[Row]:
-    yield from _crossings(curves)
+    yield m1_overtakes(curves)
     yield from _shape(curves)
     for pure, few in (("B2", "B3"), ("B4", "B5")):
         gap = float(np.abs(curves.of[pure] - curves.of[few]).max())
@@ -195,7 +183,7 @@ def _eia(curves: Curves) -> Iterator[Row]:
 def compare_eia_1(points: Sequence[Point]) -> list[Row]:
     """Figure 9."""
     rows: list[Row] = []
-    for curves in _read(points):
+    for curves in read_all(points):
         rows += [*_eia(curves), _m1_beats_m2(curves)]
         below = curves.crossing("1", "12")
         few = curves.data == "EIA 2"
@@ -210,13 +198,13 @@ def compare_eia_1(points: Sequence[Point]) -> list[Row]:
         )
         if few:
             rows.append(
-                compare(
+                overtakes(
                     "EIA 2: k from which method 2 is better than method 3",
                     COVARIANCE_CROSSING,
-                    curves.crossing("3", "2"),
-                    digits=0,
-                    scale=_PLACE,
-                    why="records matched attribute by attribute cannot show what a covariance keeps",
+                    curves,
+                    "3",
+                    "2",
+                    reason="records matched attribute by attribute cannot show what a covariance keeps",
                 )
             )
     return rows
@@ -225,7 +213,7 @@ def compare_eia_1(points: Sequence[Point]) -> list[Row]:
 def compare_eia_2(points: Sequence[Point]) -> list[Row]:
     """Figure 10."""
     rows: list[Row] = []
-    for curves in _read(points):
+    for curves in read_all(points):
         rows += list(_eia(curves))
         if curves.data != "EIA 2":
             continue
@@ -241,50 +229,3 @@ def compare_eia_2(points: Sequence[Point]) -> list[Row]:
                 )
             )
     return rows
-
-
-def plan_dependency(grid: Grid, seed: int) -> list[Part]:
-    epsilons = grid.pick((1.0, 1.4, 2.0), _EPSILONS, _EPSILONS)
-    return parts_of(list(DATA), epsilons, ("1", "3"), grid, seed, runs=grid.pick(10, 30, 150))
-
-
-def _dependency(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    for curves in _read(points):
-        found.setdefault(curves.data, []).append((curves.epsilon, curves.crossing("1", "3")))
-    return found
-
-
-def compare_dependency(points: Sequence[Point]) -> list[Row]:
-    """Figure 11."""
-    rows = []
-    for data, places in _dependency(points).items():
-        for epsilon, place in places:
-            name = f"{data}, epsilon = {epsilon:g}: k from which m = 1 is better than m = 0"
-            if (data, epsilon) in CROSSINGS:
-                rows.append(
-                    compare(
-                        name, CROSSINGS[data, epsilon], place, digits=0, scale=_PLACE, convention=MATCHED, why=_LEVEL
-                    )
-                )
-            else:
-                rows.append(note(name, place if np.isfinite(place) else "none on this range", digits=0))
-        known = np.array([place for _, place in places if np.isfinite(place)])
-        rows.append(
-            claim(
-                f"{data}",
-                "smaller cells suffice as epsilon increases",
-                f"{known[0]:.0f} to {known[-1]:.0f}" if len(known) else "no crossing",
-                bool(len(known) > 1 and known[-1] < known[0]),
-                why=_LEVEL,
-            )
-        )
-    return rows
-
-
-def draw_dependency(points: Sequence[Point]) -> list[Panel]:
-    lines = [
-        Curve(data, tuple(epsilon for epsilon, _ in places), tuple(place for _, place in places))
-        for data, places in _dependency(points).items()
-    ]
-    return [Panel("k from which m = 1 is better than m = 0", "epsilon", "k", tuple(lines))]

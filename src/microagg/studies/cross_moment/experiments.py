@@ -7,13 +7,10 @@ from functools import partial
 from microagg.studies.cross_moment.coefficients import (
     compare_census_1,
     compare_census_2,
-    compare_dependency,
     compare_eia_1,
     compare_eia_2,
     draw_coefficients,
-    draw_dependency,
     plan_coefficients,
-    plan_dependency,
 )
 from microagg.studies.cross_moment.each_alone import (
     compare_alone,
@@ -23,6 +20,7 @@ from microagg.studies.cross_moment.each_alone import (
     plan_alone,
     plan_spectra,
 )
+from microagg.studies.cross_moment.overtaking import compare_dependency, draw_dependency, plan_dependency
 from microagg.studies.cross_moment.plain_laplace import compare_laplace, plan_laplace
 from microagg.studies.reproduction.experiment import Experiment
 

@@ -17,27 +17,42 @@ from microagg.privacy.budget import Budget
 from microagg.privacy.noise import SeededNoise
 from microagg.private.moments.masked import drawn_records, kept_moments, masked_moments, repaired
 from microagg.studies import cross_moment as study
+from microagg.studies.cross_moment.crossing import WAYS, first_of_steps, settle
 from microagg.studies.cross_moment.data import DATA, Data
 from microagg.studies.cross_moment.published import CROSSINGS
 from microagg.studies.markdown import markdown_table
 
-__all__ = ["Curve", "as_markdown", "crossing", "crossings", "curve", "levels", "rank_matched"]
+__all__ = ["Curve", "as_markdown", "by_rank", "crossings", "curve", "levels", "rank_matched"]
 
 
-def rank_matched(drawn: FloatArray, original: FloatArray, labels: IntArray) -> FloatArray:
+def rank_matched(
+    drawn: FloatArray, original: FloatArray, labels: IntArray, *, ranked: IntArray | None = None
+) -> FloatArray:
     """Drawn values moved within their cell, attribute by attribute, to the record of the same rank.
 
-    An evaluation device: it uses the original ranks.
+    An evaluation device: it uses the original ranks. Who matches many draws to one table gives `ranked`, which is
+    ``by_rank(original, labels)``.
 
     Examples
     --------
     >>> rank_matched(np.array([[5.0], [1.0], [3.0]]), np.array([[10.0], [30.0], [20.0]]), np.zeros(3, np.int64)).ravel()
     array([1., 5., 3.])
     """
+    ranked = by_rank(original, labels) if ranked is None else ranked
+    cell_by_cell = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels))[:-1]
     matched = np.empty_like(drawn)
     for j in range(drawn.shape[1]):
-        matched[np.lexsort((original[:, j], labels)), j] = drawn[np.lexsort((drawn[:, j], labels)), j]
+        column = drawn[cell_by_cell, j]
+        for cell in np.split(column, ends):
+            cell.sort()
+        matched[ranked[:, j], j] = column
     return matched
+
+
+def by_rank(values: FloatArray, labels: IntArray) -> IntArray:
+    """The records cell by cell, and within a cell from the smallest value to the largest, for each attribute."""
+    return np.column_stack([np.lexsort((values[:, j], labels)) for j in range(values.shape[1])])
 
 
 def squared_error(data: Data, published: FloatArray) -> float:
@@ -55,6 +70,17 @@ def _cells(data_name: str, k: int) -> IntArray:
 def _cells_of_each(data_name: str, k: int) -> IntArray:
     values = DATA[data_name]().values
     return np.column_stack([MDAV(k=k).fit(values[:, [j]]).labels_ for j in range(values.shape[1])])
+
+
+@cache
+def _ranked(data_name: str, k: int) -> IntArray:
+    return by_rank(DATA[data_name]().values, _cells(data_name, k))
+
+
+@cache
+def _ranked_each(data_name: str, k: int) -> IntArray:
+    values, labels = DATA[data_name]().values, _cells_of_each(data_name, k)
+    return np.column_stack([by_rank(values[:, [j]], labels[:, j]) for j in range(values.shape[1])])
 
 
 def one_run(
@@ -76,7 +102,10 @@ def one_run(
         else:
             moments = masked_moments(moments, widths, method.plan, budget=shares[place], noise=noise, on="study")
         drawn = drawn_records(moments, labels, widths, noise.uniforms)
-        published[:, group] = rank_matched(drawn, values, labels) if matched and method.plan.m else drawn
+        if matched and method.plan.m:
+            ranked = (_ranked_each if method.each_alone else _ranked)(data.name, k)[:, group]
+            drawn = rank_matched(drawn, values, labels, ranked=ranked)
+        published[:, group] = drawn
     return squared_error(data, published)
 
 
@@ -116,51 +145,23 @@ def curve(
     return Curve(data.name, number, epsilon, tuple(ks), runs)
 
 
-def crossing(before: FloatArray, after: FloatArray, ks: Sequence[int]) -> float:
-    """The k from which `after` stays below `before`, interpolated; NaN if it does not on this range of k.
-
-    Examples
-    --------
-    >>> crossing(np.array([1.0, 1.0, 1.0]), np.array([3.0, 2.0, 0.0]), [100, 200, 300])
-    250.0
-    """
-    gap = np.asarray(after) - np.asarray(before)
-    above = np.flatnonzero(gap >= 0)
-    if not len(above):
-        return float(ks[0])
-    last = int(above[-1])
-    if last == len(ks) - 1:
-        return math.nan
-    return float(ks[last] + (ks[last + 1] - ks[last]) * gap[last] / (gap[last] - gap[last + 1]))
-
-
-_WAYS = ("log_of_mean", "mean_of_log", "median")
-
-
 def crossings(names: Sequence[str], n_runs: int, *, step: int = 20) -> list[dict[str, str]]:
-    """Where m = 1 overtakes m = 0, beside the published figure; three ways to average runs."""
+    """Where m = 1 overtakes m = 0, beside the published figure; three ways to average runs, each with its interval."""
     rows = []
     for (name, epsilon), published in CROSSINGS.items():
         if name not in names:
             continue
         data = DATA[name]()
-        least, most = 20 * (published // 50), 15 * (published // 10)
-        ks = range(max(60, least), min(most, len(data.values) // 2), step)
-        before, after = (curve(data, number, epsilon, ks, n_runs) for number in ("1", "3"))
-        found = [crossing(getattr(before, way), getattr(after, way), ks) for way in _WAYS]
+        least, most = 20 * (published // 50), min(15 * (published // 10), len(data.values) // 2)
+        even = range(max(60, least), most + 1, step)
+        ks = sorted({*even, *first_of_steps(len(data.values), even[0], even[-1])})
+        before, after = (curve(data, number, epsilon, ks, n_runs).runs.T for number in ("1", "3"))
+        found = {way: settle(before, after, ks, way) for way in WAYS}
         rows.append(
-            {
-                "data": name,
-                "epsilon": f"{epsilon:g}",
-                "published": str(published),
-                **{way.replace("_", " "): _whole(one) for way, one in zip(_WAYS, found, strict=True)},
-            }
+            {"data": name, "epsilon": f"{epsilon:g}", "published": str(published)}
+            | {way: f"{one.told(one.place)} ({one.interval})" for way, one in found.items()}
         )
     return rows
-
-
-def _whole(number: float) -> str:
-    return "none" if math.isnan(number) else f"{number:.0f}"
 
 
 def levels(

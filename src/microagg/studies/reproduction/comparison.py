@@ -70,6 +70,8 @@ class Row:
         Printed after the point.
     error : float
         The standard error of the difference, where runs are drawn.
+    interval : str
+        Where 95 % of resamples of the runs put ours, in words; no verdict takes it into account.
     """
 
     quantity: str
@@ -81,6 +83,7 @@ class Row:
     why: str = ""
     digits: int = 2
     error: float = 0.0
+    interval: str = ""
 
 
 def compare(
@@ -94,6 +97,7 @@ def compare(
     convention: str = "",
     why: str = "",
     in_words: bool = False,
+    interval: str = "",
 ) -> Row:
     """A printed figure beside ours.
 
@@ -110,6 +114,8 @@ def compare(
     in_words : bool
         Whether the paper prints no digits, but words ("half", "approximately 1/k"): then nothing is exact, and no
         rounding is allowed for.
+    interval : str
+        Where resamples of the runs put ours, in words.
 
     Examples
     --------
@@ -122,7 +128,7 @@ def compare(
     """
     if not math.isfinite(ours):
         told = why or _UNEXPLAINED
-        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, told, digits, error)
+        return Row(quantity, published, None, None, Verdict.NOT_REPRODUCED, convention, told, digits, error, interval)
     difference = ours - published
     size = abs(difference)
     unit, chance = (0.0 if in_words else 0.5 * 10.0**-digits * (1 + 1e-9)), _SURE * error
@@ -137,7 +143,7 @@ def compare(
     else:
         verdict = Verdict.NOT_REPRODUCED
     told = (why or _UNEXPLAINED) if verdict is Verdict.NOT_REPRODUCED else why if verdict is Verdict.ORDER else ""
-    return Row(quantity, published, ours, difference, verdict, convention, told, digits, error)
+    return Row(quantity, published, ours, difference, verdict, convention, told, digits, error, interval)
 
 
 def _same_order(published: float, ours: float, unit: float, scale: Scale) -> bool:
@@ -157,9 +163,9 @@ def claim(quantity: str, said: str, found: str, holds: bool, *, convention: str 
     return Row(quantity, said, found, None, verdict, convention, "" if holds else why or _UNEXPLAINED)
 
 
-def note(quantity: str, ours: float | str, *, digits: int = 2, convention: str = "") -> Row:
+def note(quantity: str, ours: float | str, *, digits: int = 2, convention: str = "", interval: str = "") -> Row:
     """A figure of ours beside which the paper prints none."""
-    return Row(quantity, None, ours, None, Verdict.NOT_PUBLISHED, convention, digits=digits)
+    return Row(quantity, None, ours, None, Verdict.NOT_PUBLISHED, convention, digits=digits, interval=interval)
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:

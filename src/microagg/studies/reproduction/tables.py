@@ -38,8 +38,10 @@ def as_markdown(rows: Sequence[Row]) -> str:
     for row in rows:
         marks = ", ".join(str(number[text]) for text in (row.convention, row.why) if text)
         digits = max(row.digits, 2)
-        difference = "" if row.difference is None else f"{row.difference:+.{digits}f}"
         spread = f" +- {row.error:.{digits}f}" if row.error else ""
+        if row.interval:  # it tells which digits are sure
+            digits, spread = row.digits, f" ({row.interval})"
+        difference = "" if row.difference is None else f"{row.difference:+.{digits}f}"
         values = (_shown(row.published, row.digits), _shown(row.ours, digits) + spread)
         lines.append([row.quantity, *values, difference, row.verdict.value, marks])
     below = "".join(f"\n{place}. {text}" for text, place in number.items())
@@ -57,6 +59,7 @@ def as_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "found": row.ours if isinstance(row.ours, str) else None,
             "difference": row.difference,
             "standard_error": row.error or None,
+            "interval": row.interval,
             "verdict": row.verdict.value,
             "convention": row.convention,
             "why": row.why,
@@ -72,7 +75,7 @@ def write_tables(result: Result, folder: Path) -> None:
     experiment = result.experiment
     heading = f"# {experiment.name}: {experiment.title}\n\n{experiment.place}.\n\n"
     write_whole(folder / "table.md", (heading + as_markdown(result.rows)).encode())
-    texts = ("quantity", "said", "found", "verdict", "convention", "why")
+    texts = ("quantity", "said", "found", "interval", "verdict", "convention", "why")
     names = (
         "quantity",
         "published",
@@ -81,6 +84,7 @@ def write_tables(result: Result, folder: Path) -> None:
         "found",
         "difference",
         "standard_error",
+        "interval",
         "verdict",
         "convention",
         "why",
