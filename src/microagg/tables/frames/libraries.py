@@ -10,6 +10,7 @@ import numpy as np
 
 from microagg.errors import ParameterError, TableError
 from microagg.tables.columns import as_one_array
+from microagg.tables.frames.optional import import_optional
 from microagg.tables.phrases import names_phrase
 
 if TYPE_CHECKING:
@@ -158,12 +159,9 @@ def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") ->
 
 def table_from_arrow(table: pa.Table, kind: str) -> Any:
     """Return the same table as one of pyarrow, pandas or polars."""
-    if kind == "pyarrow":
-        return table
+    if kind not in ("pyarrow", "pandas", "polars"):
+        raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")
+    library = import_optional(kind, kind)
     if kind == "polars":
-        import polars as pl
-
-        return pl.from_arrow(table)
-    if kind == "pandas":
-        return table.to_pandas()
-    raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")
+        return library.from_arrow(table)
+    return table.to_pandas() if kind == "pandas" else table
