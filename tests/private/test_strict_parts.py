@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import multivariate_normal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import microagg
 from declarations import numeric
@@ -58,6 +60,20 @@ def test_smoothing_leaves_counts_without_noise_as_they_are():
     counts = np.array([500.0, 10.0, 40.0, 120.0, 200.0, 90.0, 40.0])
     shares = smooth_shares(counts, 1000, 0.01, 1.0, alone=0)
     np.testing.assert_allclose(shares, counts / 1000, atol=1e-3)
+
+
+def test_smoothing_holds_linear_algebra_to_one_thread(monkeypatch):
+    """With two, short vectors cost up to fifty times the processor time."""
+    at_work = []
+
+    def minimize(misfit, start, **options):
+        at_work.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return scipy.optimize.minimize(misfit, start, **options)
+
+    monkeypatch.setattr("microagg.private.strict.smoothing.minimize", minimize)
+    with threadpool_limits(2, user_api="blas"):
+        smooth_shares(np.arange(8.0), 28, 1.0, 4.0)
+    assert set(at_work) == {1}
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from microagg._typing import FloatArray
 
@@ -48,7 +49,9 @@ def smooth_shares(
 
     start = np.maximum(np.where(noisy < scale, 0.0, noisy), 1e-3 * max(float(noisy.max()), 1.0))
     start = np.convolve(np.pad(start / start.sum(), 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
-    found = minimize(misfit, np.log(start), jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    # Of vectors this short, threads of the linear algebra would spend their time waiting for each other.
+    with threadpool_limits(1, user_api="blas"):
+        found = minimize(misfit, np.log(start), jac=True, method="L-BFGS-B", options={"maxiter": 300})
     return _shares(found.x)
 
 
