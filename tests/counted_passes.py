@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from microagg._notebook.values import shown_values
 from microagg.engines.counts.ranking import Ranking
 
 LAYOUTS = ((1, 10**6, None), (3, 97, 1), (7, 10**6, 2), (2, 1, 3))
@@ -49,9 +50,9 @@ def parts_of(passes: PiecesInMemory, ranking: Ranking, n_parts: int = 3) -> list
 
 def columns_of(table: pa.Table) -> dict[str, Counter]:
     """The values of each column, as often as they occur, to the last digit."""
-    return {name: Counter(map(repr, table[name].to_pylist())) for name in table.column_names}
+    return {name: Counter(map(repr, shown_values(table[name]))) for name in table.column_names}
 
 
 def rows_of(table: pa.Table) -> Counter:
     """The rows, as often as they occur, to the last digit."""
-    return Counter(map(repr, zip(*(column.to_pylist() for column in table.columns), strict=True)))
+    return Counter(map(repr, zip(*map(shown_values, table.columns), strict=True)))

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -92,9 +93,13 @@ def room_of(module: str) -> str:
     return "ground" if is_file or first in ("_kernels", "_notebook") else first
 
 
-def imports() -> Iterator[Import]:
+@cache
+def imports() -> tuple[Import, ...]:
     """All imports of microagg's modules by each other, lazy ones and addresses included."""
-    known = modules()
+    return tuple(_imports(modules()))
+
+
+def _imports(known: dict[str, Path]) -> Iterator[Import]:
     address = re.compile(r"microagg((?:\.\w+)+):\w+")
     for name, path in known.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))

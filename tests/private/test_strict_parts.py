@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import multivariate_normal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import microagg
 from declarations import numeric
@@ -111,6 +113,22 @@ def test_parts_of_attributes_of_one_weight_share_a_draw_and_the_others_do_not():
     of_marginals = sum(epsilon for _, epsilon in spent)
     by_name = {tuple(names): epsilon / of_marginals for names, epsilon in spent}
     assert by_name == {("w", "x"): pytest.approx(0.2), ("y",): pytest.approx(0.3), ("z",): pytest.approx(0.5)}
+
+
+def test_smoothing_holds_linear_algebra_to_one_thread(monkeypatch):
+    """With two, short vectors cost up to fifty times the processor time."""
+    at_work = []
+
+    def minimize(misfit, start, **options):
+        at_work.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return scipy.optimize.minimize(misfit, start, **options)
+
+    monkeypatch.setattr("microagg.private.strict.smoothing.minimize", minimize)
+    scale = Scale("x", 1000, True)
+    edges = scale.cut_evenly(8)
+    with threadpool_limits(2, user_api="blas"):
+        smooth_density(scale, [Observation(edges, np.full(len(edges) - 1, 1 / (len(edges) - 1)), 0.01)])
+    assert set(at_work) == {1}
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2])

@@ -99,7 +99,8 @@ class Visit:
 
     def settled(self):
         """Wait until what was clicked or typed has been answered, and stands on the page."""
-        self.page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+        # Not by a function: older versions of Playwright evaluate it as a string, which the pages forbid.
+        self.page.wait_for_selector(".htmx-request, .htmx-swapping, .htmx-settling", state="detached")
 
     def close(self):
         assert self.faults == []

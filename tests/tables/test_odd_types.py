@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,9 @@ import pytest
 import microagg
 from declarations import numeric
 from microagg import Recipe
+from microagg._notebook.values import shown_values
 from microagg.errors import GuaranteeError, ParameterError, RecipeError, TableError
+from microagg.tables.frames import Column
 from optional_packages import pandas as pd
 from optional_packages import polars as pl
 
@@ -75,7 +79,7 @@ def test_noise_for_what_no_record_changes_is_refused():
 def test_categories_that_cannot_be_sorted_are_refused_by_name_and_an_identifier_of_them_is_dropped():
     for values in (
         pd.cut(pd.Series(range(4)), 2),
-        pd.Categorical(pd.period_range("2020", periods=4, freq="M")),
+        pd.Categorical([*pd.period_range("2020", periods=3, freq="M"), None]),
         pd.Categorical([(1, 2), (1, 3), (1, 2), (2, 2)]),
     ):
         table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": values})
@@ -89,6 +93,51 @@ def test_categories_that_cannot_be_sorted_are_refused_by_name_and_an_identifier_
 def test_categories_of_moments_are_released_and_drafted():
     for moments in (pd.date_range("2020", periods=4, tz="Europe/Berlin"), pd.to_timedelta([1, 2, 3, 4], unit="h")):
         table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": pd.Categorical(moments)})
-        made = microagg.release(table, Recipe(k=2, attributes={"x": numeric(), "c": "confidential"})).table
+        release = microagg.release(table, Recipe(k=2, attributes={"x": numeric(), "c": "confidential"}))
+        assert release.frame.table.schema.field("c").type.value_type == pa.Array.from_pandas(pd.Series(moments)).type
+        made = release.table
         assert sorted(made["c"].astype(table["c"].cat.categories.dtype)) == sorted(moments)
         assert set(microagg.init(table, k=2).recipe.attributes) == {"x", "c"}
+
+
+NANOSECONDS = """
+import pyarrow as pa, pyarrow.parquet as pq
+import microagg
+from microagg.studio.work.table import look
+
+at = pa.array([1_600_000_000_000_000_001 + i for i in range(4)], pa.timestamp("ns"))
+table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "at": at, "day": at})
+pq.write_table(table, "x.parquet")
+seen = look("x.parquet", {}, 2, print)
+assert seen["first"][0][1] == seen["columns"][1]["categories"][0] == "2020-09-13 12:26:40.000000001", seen
+assert set(microagg.init(table, k=2).recipe.attributes) == {"x", "at", "day"}
+
+declared = {"x": "identifier", "at": {"role": "quasi_identifier", "kind": "numeric"}, "day": "confidential"}
+made = microagg.release(table, microagg.Recipe(k=2, attributes=declared), seed=1)
+assert made.table["day"].type == at.type
+made.save("out", format="parquet", report=True)
+declared["at"]["kind"] = "nominal"
+try:
+    microagg.release(table, microagg.Recipe(k=2, attributes=declared), seed=1)
+except microagg.InputError as error:
+    print(error)
+"""
+
+
+def test_nanoseconds_are_read_and_released_without_pandas_and_refused_as_categories(tmp_path):
+    (tmp_path / "pandas.py").write_text("raise ModuleNotFoundError(name='pandas')")
+    command = [sys.executable, "-c", NANOSECONDS]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert not ended.stderr
+    (said,) = ended.stdout.splitlines()[-1:]
+    assert said.startswith("column 'at' holds timestamp[ns] values that Python cannot hold")
+    assert "install pandas" in said
+    assert "16000" not in said
+
+
+def test_categories_that_python_cannot_hold_are_refused_without_a_value():
+    column = Column("x", pa.array([3_000_000, None], pa.date32()))
+    assert column.codes.tolist() == [0, -1]
+    with pytest.raises(TableError, match=r"column 'x' holds date32\[day\] values that Python cannot hold"):
+        _ = column.encoded
+    assert shown_values(column.values) == ["10183-09-21", None]

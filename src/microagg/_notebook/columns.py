@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg._notebook.picture import Picture, drawing
+from microagg._notebook.values import shown_values
 from microagg._typing import FloatArray
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _draw(axis: Any, after: pa.Array, before: pa.Array | None) -> None:
             days = [str(np.datetime64(int(tick), "s"))[:10] for tick in ticks]
             axis.set_xticks(ticks, days)
         return
-    counts = [Counter(map(str, one.drop_null().to_pylist())) for one in (before, after) if one is not None]
+    counts = [Counter(map(str, shown_values(one.drop_null()))) for one in (before, after) if one is not None]
     most = [name for name, _ in sum(counts, Counter()).most_common(_MOST_CATEGORIES)]
     places = np.arange(len(most))
     for count, colour in zip(counts, (_BEFORE, _AFTER)[2 - len(counts) :], strict=True):

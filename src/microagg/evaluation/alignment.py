@@ -103,7 +103,7 @@ def rows_by_key(before: Frame, after: Frame, key: str) -> IntArray:
     for frame, which in ((before, "original"), (after, "released")):
         if key not in frame.names:
             raise TableError(f"the {which} table has no column {key!r} to align rows by")
-    codes, _ = join_columns(before, after, key).encoded
+    codes = join_columns(before, after, key).codes
     first, second = codes[: before.n_records], codes[before.n_records :]
     for side, which in ((first, "original"), (second, "released")):
         lacking, repeated = int((side < 0).sum()), len(side) - len(np.unique(side))

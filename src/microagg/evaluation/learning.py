@@ -128,7 +128,7 @@ def repeated_splits(
     if n_splits < 1 or not 0 < test_share < 1:
         raise ParameterError("n_splits must be at least 1 and test_share between 0 and 1")
     if schema[target].kind is Kind.NOMINAL:
-        codes = arrow.column(target).encoded[0]
+        codes = arrow.column(target).codes
         alone = int((np.bincount(codes[codes >= 0]) < 2).sum())
         if alone:
             raise TableError(f"target {target!r} has {alone} classes with one record, which cannot be split")

@@ -196,11 +196,11 @@ class Frontier:
         """
         from microagg.frontier.plot import can_plot, plot_frontier
 
+        if not can_plot():
+            raise ParameterError("pictures need Matplotlib: pip install 'microagg[plot]'")
         if path is not None:
             plot_frontier(self, path)
             return None
-        if not can_plot():
-            raise ParameterError("pictures need Matplotlib: pip install 'microagg[plot]'")
         with TemporaryDirectory() as folder:
             file = Path(folder) / "frontier.svg"
             plot_frontier(self, file)

@@ -98,7 +98,7 @@ def _guess(column: Column, labels: Labels, is_code: bool, notice: Notice) -> Gue
         question = "it cannot be protected: drop it (identifier), or turn it into numbers or text first"
         reason = f"it holds {column.values.type} values"
         return Guess(column.name, Role.IDENTIFIER, None, (reason,), (question,), int(column.missing.sum()))
-    n_distinct = len(column.encoded[1])
+    n_distinct = len(column.distinct)
     if notice.is_numbers and column.is_text:
         kind, kind_reason, kind_question = Kind.NUMERIC, "numbers or dates, written as text", ""
     else:

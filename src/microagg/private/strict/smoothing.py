@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from microagg._typing import FloatArray, IntArray
 from microagg.private.strict.scales import Scale
@@ -77,7 +78,9 @@ def smooth_density(scale: Scale, observations: Sequence[Observation]) -> tuple[I
         return value, slope
 
     start = np.linalg.solve(logs_of, _first_guess(observations[-1], sums[-1], widths))
-    found = minimize(misfit, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS})
+    # Of vectors this short, threads of the linear algebra would spend their time waiting for each other.
+    with threadpool_limits(1, user_api="blas"):
+        found = minimize(misfit, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS})
     return edges, shares_of(found.x)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from microagg._notebook.values import shown_values
 from microagg.recipe.drafts.draft import draft_of_file
 from microagg.recipe.input import InputChoice
 from microagg.recipe.recipe import Recipe
@@ -60,7 +61,7 @@ def look(path: str, chosen: Mapping[str, Any], k: int, tell: Tell) -> dict[str, 
         column, labels = frame.column(guess.name), labels_of(stored)
         known = column.is_text or column.is_number or column.is_boolean or column.is_temporal
         distinct = pc.count_distinct(column.values).as_py() if known else None  # quicker than naming them all
-        found = column.encoded[1] if distinct is not None and 0 < distinct <= _CATEGORIES else ()
+        found = shown_values(column.distinct) if distinct is not None and 0 < distinct <= _CATEGORIES else ()
         columns.append(
             {
                 "name": guess.name,
@@ -80,7 +81,10 @@ def look(path: str, chosen: Mapping[str, Any], k: int, tell: Tell) -> dict[str, 
     return {
         "records": frame.n_records,
         "columns": columns,
-        "first": [[None if one is None else _short(one) for one in row.values()] for row in first.to_pylist()]
+        "first": [
+            [None if one is None else _short(one) for one in row]
+            for row in zip(*(shown_values(one) for one in first.columns), strict=True)
+        ]
         if len(set(first.column_names)) == len(first.column_names)
         else [],
         "decisions": [

@@ -290,12 +290,23 @@ class Column:
     def encoded(self) -> tuple[IntArray, tuple[Any, ...]]:
         """Codes (-1 where missing) and the sorted distinct values they stand for."""
         codes, values = self._coded
-        return codes, tuple(values.to_pylist())
+        try:
+            return codes, tuple(values.to_pylist())
+        except (ValueError, OverflowError):  # Arrow's message has the value
+            raise TableError(
+                f"column {self.name!r} holds {values.type} values that Python cannot hold, as nanoseconds without "
+                "pandas: install pandas, or round them to microseconds"
+            ) from None
 
     @property
     def codes(self) -> IntArray:
         """The codes of `encoded`; also of values that Python cannot hold, such as dates after the year 9999."""
         return self._coded[0]
+
+    @property
+    def distinct(self) -> pa.Array:
+        """The sorted distinct values that `codes` stand for."""
+        return self._coded[1]
 
     @cached_property
     def _coded(self) -> tuple[IntArray, pa.Array]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from microagg.errors import ParameterError, TableError
 from microagg.tables.columns import as_one_array
+from microagg.tables.frames.optional import import_optional
 from microagg.tables.phrases import names_phrase
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def arrow_from_native(
         try:
             if series.dtype == nw.Object and library == "polars":
                 raise TypeError("arbitrary objects")
-            array = series.to_arrow()
+            array = _of_categories(native[name]) if library == "pandas" else None
+            array = series.to_arrow() if array is None else array
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             raise TableError(
                 f"column {name!r} mixes types or holds objects that are not numbers, text, dates or categories"
@@ -64,6 +66,24 @@ def arrow_from_native(
         dtypes[name] = native[name].dtype if library != "pyarrow" else array.type
     table = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
     return table, library, dtypes
+
+
+def _of_categories(series: Any) -> pa.Array | None:
+    """Moments of a zone and periods that are categories of pandas, otherwise None.
+
+    Codes and categories go to Arrow one by one: pyarrow before 25 drops the zone of categories, and takes no periods.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    given = series.dtype
+    if not isinstance(given, pd.CategoricalDtype):
+        return None
+    if not isinstance(given.categories.dtype, pd.DatetimeTZDtype | pd.PeriodDtype):
+        return None
+    codes = series.cat.codes.to_numpy()
+    categories = pa.Array.from_pandas(pd.Series(given.categories))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories, ordered=bool(given.ordered))
 
 
 def _check_own_names(names: list[Any]) -> None:
@@ -158,12 +178,9 @@ def table_from_rows(rows: Sequence[Mapping[str, Any]], kind: str = "pyarrow") ->
 
 def table_from_arrow(table: pa.Table, kind: str) -> Any:
     """Return the same table as one of pyarrow, pandas or polars."""
-    if kind == "pyarrow":
-        return table
+    if kind not in ("pyarrow", "pandas", "polars"):
+        raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")
+    library = import_optional(kind, kind)
     if kind == "polars":
-        import polars as pl
-
-        return pl.from_arrow(table)
-    if kind == "pandas":
-        return table.to_pandas()
-    raise ParameterError(f"kind must be one of pyarrow, pandas, polars. Got {kind!r} instead.")
+        return library.from_arrow(table)
+    return table.to_pandas() if kind == "pandas" else table

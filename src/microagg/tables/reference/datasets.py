@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from microagg.errors import ParameterError, did_you_mean
-from microagg.tables.reference.sources import SOURCES, Source, import_optional
+from microagg.tables.frames.optional import import_optional
+from microagg.tables.reference.sources import SOURCES, Source
 from microagg.tables.reference.store import Where, check_file, fetch_into_cache, find
 
 __all__ = [

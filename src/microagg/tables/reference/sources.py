@@ -8,16 +8,15 @@ line ends, one header row, an empty field for a missing value.
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from microagg.errors import TableError
+from microagg.tables.frames.optional import import_optional
 
-__all__ = ["SOURCES", "RawFile", "Source", "as_csv", "import_optional"]
+__all__ = ["SOURCES", "RawFile", "Source", "as_csv"]
 
 Row = list[str]
 Converter = Callable[[Sequence[Path], Sequence[str]], Iterator[Row]]
@@ -57,22 +56,6 @@ class Source:
     convert: Converter
     needs: str | None = None
     """Optional package that the converter reads the raw files with."""
-
-
-def import_optional(module: str, install: str) -> Any:
-    """Import `module`, or say with which line it is installed.
-
-    Raises
-    ------
-    TableError
-        If the module is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise TableError(
-            f'This needs the package {module}, which is not installed here. Install it with: pip install "{install}"'
-        ) from error
 
 
 def as_csv(columns: Iterable[str], rows: Iterable[Row]) -> bytes:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from microagg.errors import TableError
-from microagg.tables.reference.sources import RawFile, Source, as_csv, import_optional
+from microagg.tables.frames.optional import import_optional
+from microagg.tables.reference.sources import RawFile, Source, as_csv
 
 __all__ = ["Where", "check_file", "fetch_into_cache", "find"]
 
