@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from microagg.errors import GuaranteeError
 from microagg.privacy.budget import Budget
-from microagg.privacy.histogram_noise import _numbers_of_cells, deviation_of_cells, histogram_noise
 from microagg.privacy.mechanism import add_to_histograms
 from microagg.privacy.noise import OpenDPNoise, SeededNoise
-from microagg.privacy.radius import points_within
+from microagg.privacy.noise.histograms import _numbers_of_cells, deviation_of_cells, histogram_noise
+from microagg.privacy.noise.radius import points_within
 from privacy_loss import records_moved
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from microagg.errors import GuaranteeError
 from microagg.privacy.budget import Budget
-from microagg.privacy.max_norm import max_norm_noise
 from microagg.privacy.mechanism import add_max_norm
 from microagg.privacy.noise import OpenDPNoise, SeededNoise
+from microagg.privacy.noise.max_norm import max_norm_noise
 
 
 def test_every_point_of_a_small_cube_is_as_likely_as_the_law_says():

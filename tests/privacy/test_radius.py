@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.privacy import radius
-from microagg.privacy.radius import Ball, points_within, radius_from
+from microagg.privacy.noise import radius
+from microagg.privacy.noise.radius import Ball, points_within, radius_from
 
 epsilons = st.fractions(Fraction(1, 20), 20, max_denominator=1000)
 balls = st.lists(st.integers(1, 12), min_size=1, max_size=20).map(Ball.of)

@@ -142,7 +142,7 @@ def add_max_norm(counts: IntArray, sensitivity: int, *, budget: Budget, noise: N
     """Integers plus noise that falls with its largest coordinate; spends all that is left of `budget`.
 
     `sensitivity` is the most that replacing one record can change *any one* of the counts. **The caller proves it.**
-    See :mod:`microagg.privacy.max_norm`.
+    See :mod:`microagg.privacy.noise.max_norm`.
     """
     epsilon = float_below(budget.remaining)
     scale = _scale(Fraction(sensitivity), epsilon, on)
@@ -154,7 +154,7 @@ def add_to_histograms(histograms: Sequence[IntArray], *, budget: Budget, noise: 
     """Several histograms of the same records, plus one draw of noise for all; spends all that is left of `budget`.
 
     Replacing one record must move at most one record of each histogram from one cell to another. **The caller proves
-    it**, beside the call. See :mod:`microagg.privacy.histogram_noise`.
+    it**, beside the call. See :mod:`microagg.privacy.noise.histograms`.
     """
     epsilon = float_below(budget.remaining)
     scale = _scale(Fraction(1), epsilon, on)

@@ -26,9 +26,9 @@ import numpy as np
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError, ParameterError
 from microagg.privacy.budget import Budget
-from microagg.privacy.histogram_noise import deviation_of_cells
 from microagg.privacy.mechanism import add_laplace, add_to_histograms, laplace_draws
 from microagg.privacy.noise import Noise
+from microagg.privacy.noise.histograms import deviation_of_cells
 from microagg.private.strict.records import Records
 from microagg.private.strict.scales import Scale
 from microagg.private.strict.smoothing import Observation, smooth_density

@@ -1,8 +1,8 @@
 """The radius of noise in whole numbers: how many replaced records a draw of noise is worth, drawn exactly.
 
-Noise of :mod:`microagg.privacy.max_norm` and :mod:`microagg.privacy.histogram_noise` lies in a ball around 0 whose
-radius R has weight ``volume(R) exp(-epsilon R)``, where the volume counts the points of the ball; given R, each of
-them is as likely as any other. A point of norm s is then drawn with weight ``sum over R >= s of exp(-epsilon R)``,
+Noise of :mod:`microagg.privacy.noise.max_norm` and :mod:`microagg.privacy.noise.histograms` lies in a ball around 0
+whose radius R has weight ``volume(R) exp(-epsilon R)``, where the volume counts the points of the ball; given R, each
+of them is as likely as any other. A point of norm s is then drawn with weight ``sum over R >= s of exp(-epsilon R)``,
 which is proportional to ``exp(-epsilon s)``.
 
 A :class:`Ball` is a product of balls of root lattices: the ball of rank n and radius R holds the vectors of n + 1

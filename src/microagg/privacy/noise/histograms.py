@@ -11,8 +11,8 @@ Against independent Laplace noise for each of 13 histograms at ``epsilon / 13``,
 well, noise of a cell is smaller by 68, 42, 24 and 13 % for histograms of 2, 4, 8 and 16 cells; of one histogram, by 29,
 16, 9 and 5 %.
 
-It is drawn exactly: a radius R (:mod:`microagg.privacy.radius`), then for each histogram, independently, a change of
-norm at most R, each as likely as any other.
+It is drawn exactly: a radius R (:mod:`microagg.privacy.noise.radius`), then for each histogram, independently, a change
+of norm at most R, each as likely as any other.
 
 1. Its norm r, from how many changes there are within each norm.
 2. How many cells grow and how many shrink: i and j of m cells do so in
@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from microagg.privacy.radius import Ball, RandomBits, below, points_within, radius_from
+from microagg.privacy.noise.radius import Ball, RandomBits, below, points_within, radius_from
 
 __all__ = ["deviation_of_cells", "histogram_noise"]
 

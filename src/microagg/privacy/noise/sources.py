@@ -19,9 +19,9 @@ from microagg._random import uniforms_from
 from microagg._typing import FloatArray, IntArray
 from microagg.errors import GuaranteeError
 from microagg.privacy.budget import float_above
-from microagg.privacy.histogram_noise import histogram_noise
-from microagg.privacy.max_norm import max_norm_noise
-from microagg.privacy.radius import RandomBits
+from microagg.privacy.noise.histograms import histogram_noise
+from microagg.privacy.noise.max_norm import max_norm_noise
+from microagg.privacy.noise.radius import RandomBits
 
 __all__ = ["Noise", "NoisyCounts", "OpenDPNoise", "SeededNoise", "Silence", "noise_from"]
 
@@ -44,13 +44,13 @@ class Noise(Protocol):
         ...
 
     def max_norm(self, counts: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:
-        """`counts` plus noise that falls with its largest coordinate: see :mod:`microagg.privacy.max_norm`."""
+        """`counts` plus noise that falls with its largest coordinate: see :mod:`microagg.privacy.noise.max_norm`."""
         ...
 
     def histograms(
         self, counts: IntArray, *, lengths: tuple[int, ...], scale: float, sensitivity: int, epsilon: float
     ) -> IntArray:
-        """Histograms one after the other, plus one draw for all: see :mod:`microagg.privacy.histogram_noise`."""
+        """Histograms one after the other, plus one draw for all: see :mod:`microagg.privacy.noise.histograms`."""
         ...
 
     def noisy_max(self, scores: IntArray, *, scale: float, sensitivity: int, epsilon: float) -> IntArray:

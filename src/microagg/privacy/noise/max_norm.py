@@ -6,7 +6,7 @@ A coordinate's noise is about ``p / (sqrt 3 epsilon)``, where Laplace noise on e
 / epsilon``.
 
 No library has it for integers, so it is drawn here, exactly: a radius R with weight ``(2R + 1)^p exp(-epsilon R)``
-(:mod:`microagg.privacy.radius`), then each coordinate uniform on ``-R .. R``.
+(:mod:`microagg.privacy.noise.radius`), then each coordinate uniform on ``-R .. R``.
 
 References
 ----------
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from microagg.privacy.radius import Ball, RandomBits, below, radius_from
+from microagg.privacy.noise.radius import Ball, RandomBits, below, radius_from
 
 __all__ = ["max_norm_noise"]
 
