@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from microagg.privacy.noise import radius
 from microagg.privacy.noise.radius import Ball, points_within, radius_from
 
-epsilons = st.fractions(Fraction(1, 20), 20, max_denominator=1000)
-balls = st.lists(st.integers(1, 12), min_size=1, max_size=20).map(Ball.of)
+epsilons = st.fractions(Fraction(1, 10), 20, max_denominator=1000)
+balls = st.lists(st.integers(1, 8), min_size=1, max_size=6).map(Ball.of)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
