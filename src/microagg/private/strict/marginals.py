@@ -1,8 +1,8 @@
 """Attributes by themselves: noisy counts of leaves, repaired.
 
-With little budget all numbers are counted together, in one draw of noise for all of their histograms: first in parts
-that are even on the public measure, then, if that leaves enough, in parts that the first answers make equally full.
-With more, each number has a tree of its own.
+With little budget, ordered attributes of the same weight are counted together, in one draw of noise for all of their
+histograms: first in parts that are even on the public measure, then, if there is enough, in parts that the first
+answers make equally full. With more, each has a tree of its own. Short lists and categories are counted point by point.
 
 The tree is PrivTree [1]_ with two children on the public measure: a node is halved while its count, less a little for
 each level, is above zero with noise. However deep it gets, the noise is that of a few levels. Its cost under
